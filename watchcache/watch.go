@@ -124,11 +124,10 @@ func (w *Watcher) take(limit int) (changes []*change, more bool, err error) {
 		return nil, false, ErrSlow
 	}
 	changes = c.window.after(w.pos)
-	if len(changes) > limit {
-		changes, more = changes[:limit], true
-		w.pos = changes[limit-1].version
-	} else {
+	if len(changes) <= limit {
 		w.pos = c.version
+	} else if changes, more = changes[:limit], true; limit > 0 {
+		w.pos = changes[limit-1].version
 	}
 	return append([]*change(nil), changes...), more, nil // the window clears what leaves it
 }
