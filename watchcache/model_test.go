@@ -105,6 +105,7 @@ type played struct {
 	sel     Selection
 	state   map[string]string
 	changed <-chan struct{} // nil before the first check
+	slept   bool            // it had everything after the last check, and was not in the future
 }
 
 // wakes reports whether there is something for the watch.
@@ -127,6 +128,17 @@ func (p *played) asleep(m *model, now uint64) error {
 
 func (p *played) has(want []string) bool {
 	return slices.Equal(slices.Sorted(maps.Values(p.state)), slices.Sorted(slices.Values(want)))
+}
+
+// missed reports whether changes up to lost may be for the watch, as far as it can tell without looking at them.
+func (p *played) missed(m *model, lost uint64) bool {
+	scope := Selection{Namespace: p.sel.Namespace, Fields: p.sel.Fields}
+	for v := p.w.Version() + 1; v <= lost; v++ {
+		if !slices.Equal(m.at(v-1, scope), m.at(v, scope)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *played) check(m *model) error {
@@ -417,6 +429,11 @@ func (p *play) watch() error {
 
 func (p *play) playWatches() error {
 	for _, w := range p.watches {
+		if p.r.IntN(20) == 0 { // the client hangs up
+			w.w.Close()
+			w.w = nil
+			continue
+		}
 		if !w.wakes() && p.r.IntN(3) > 0 {
 			if err := w.asleep(p.m, p.cache.Version()); err != nil {
 				return err
@@ -426,12 +443,16 @@ func (p *play) playWatches() error {
 		}
 		err := w.check(p.m) // also of one that was not woken: a bookmark is due
 		switch {
+		case errors.Is(err, ErrSlow) && w.slept && !w.missed(p.m, p.cache.window.lost):
+			return fmt.Errorf("a watch at %d ended as too slow, and the window has all that is for it", w.w.Version())
 		case errors.Is(err, ErrSlow), errors.Is(err, ErrRestarted):
 			p.ended++
 			w.w.Close()
 			w.w = nil
 		case err != nil:
 			return err
+		default:
+			w.slept = w.w.Version() == p.cache.Version()
 		}
 	}
 	p.watches = slices.DeleteFunc(p.watches, func(w *played) bool { return w.w == nil })
