@@ -87,10 +87,22 @@ func (w *Watcher) Changed() <-chan struct{} {
 	c := w.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	w.skip()
 	if w.signal == nil || w.signal.closed {
 		w.signal, w.quiet = c.signals.join(w.trigger), c.version
 	}
 	return w.signal.done
+}
+
+// skip moves the position over the changes that are not for the watch, as the signal says. The caller holds a lock.
+func (w *Watcher) skip() {
+	switch {
+	case w.signal == nil || w.pos < w.quiet || w.filled != w.cache.filled:
+	case w.signal.closed:
+		w.pos = max(w.pos, w.signal.version-1)
+	default:
+		w.pos = max(w.pos, w.cache.version)
+	}
 }
 
 // Close ends the watch. It is needed after [Watcher.Changed], because the cache remembers who waits.
@@ -108,16 +120,10 @@ func (w *Watcher) take(limit int) (changes []*change, more bool, err error) {
 	c := w.cache
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	w.skip()
 	switch {
 	case w.filled != c.filled:
 		return nil, false, ErrRestarted
-	case w.signal == nil || w.pos < w.quiet:
-	case w.signal.closed:
-		w.pos = max(w.pos, w.signal.version-1)
-	default:
-		w.pos = max(w.pos, c.version)
-	}
-	switch {
 	case w.pos >= c.version:
 		return nil, false, nil // nothing is new, or the watch begins in the future
 	case w.pos < c.window.lost:
