@@ -428,6 +428,7 @@ func (p *play) watch() error {
 }
 
 func (p *play) playWatches() error {
+	p.r.Shuffle(len(p.watches), func(i, j int) { p.watches[i], p.watches[j] = p.watches[j], p.watches[i] })
 	for _, w := range p.watches {
 		if p.r.IntN(20) == 0 { // the client hangs up
 			w.w.Close()
@@ -441,8 +442,11 @@ func (p *play) playWatches() error {
 			p.slept++
 			continue
 		}
+		before := w.w.Version()
 		err := w.check(p.m) // also of one that was not woken: a bookmark is due
 		switch {
+		case errors.Is(err, ErrRestarted) && w.w.Version() != before:
+			return fmt.Errorf("a watch at %d ended with its window at %d", before, w.w.Version())
 		case errors.Is(err, ErrSlow) && w.slept && !w.missed(p.m, p.cache.window.lost):
 			return fmt.Errorf("a watch at %d ended as too slow, and the window has all that is for it", w.w.Version())
 		case errors.Is(err, ErrSlow), errors.Is(err, ErrRestarted):
