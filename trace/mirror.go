@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/deltafifo"
@@ -213,16 +211,4 @@ func (m *mirror[T]) Queued() []string {
 func (m *mirror[T]) Close() {
 	m.queue.Close()
 	m.client.Close()
-}
-
-// Decodes returns nil if [Mirror] can decode an object of a kind, or else the
-// error. A recorder must keep the whole of an object with an error; of other
-// objects, the identity is enough.
-func Decodes(kind string, data []byte) error {
-	var into any = new(anyObject)
-	if kind == configMaps.kind {
-		into = new(configMap)
-	}
-	// As listwatch decodes, because objects in a server need not be strictly valid JSON.
-	return json.Unmarshal(data, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/relist-go/relist/trace"
 )
 
 // reducer turns the bytes of a server into items for a trace. Of an object it keeps the identity. Of bytes that the
@@ -76,9 +74,23 @@ func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
 	if o.name == "" || strings.ContainsAny(o.name+o.namespace, "/@") {
 		return o, false
 	}
-	o.undecodable = trace.Decodes(r.kind, data) != nil
+	o.undecodable = !r.canBeDecoded(data)
 	o.foreign = from.Kind != nil && *from.Kind != r.kind || from.APIVersion != nil && *from.APIVersion != r.apiVersion
 	return o, true
+}
+
+// canBeDecoded reports whether the client can decode an object: its metadata and, if it is a ConfigMap, its data. See trace.Mirror.
+func (r *reducer) canBeDecoded(object jsontext.Value) bool {
+	var from struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Data              jsontext.Value `json:"data"`
+	}
+	if json.Unmarshal(object, &from, lenient) != nil {
+		return false
+	}
+	var data map[string]string
+	return r.kind != "ConfigMap" || len(from.Data) == 0 || json.Unmarshal(from.Data, &data, lenient) == nil
 }
 
 // event returns the item for an event of a watch.
