@@ -1,4 +1,4 @@
-package churn
+package cluster
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,7 @@ import (
 // Version is what identifies one version of an object.
 type Version struct{ UID, ResourceVersion string }
 
-// State is the version of each object, by its key.
+// State is what a server or a copy holds: the version of each object, by its key.
 type State map[string]Version
 
 // Digest is that of the summary of relist mirror.

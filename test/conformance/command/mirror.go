@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
-
-	"github.com/relist-go/relist/test/conformance/churn"
 )
 
 // Line is one line of -o json, with the fields that the tests look at.
@@ -98,20 +96,4 @@ func (m *Mirror) Summary() Line {
 		m.t.Fatalf("the last line is %+v, want a summary", last)
 	}
 	return last
-}
-
-// Fold applies the deltas of a history to an empty state.
-func Fold(lines []Line) churn.State {
-	state := churn.State{}
-	for _, l := range lines {
-		if l.Kind != "delta" {
-			continue
-		}
-		if l.Type == "Deleted" {
-			delete(state, l.Key)
-		} else {
-			state[l.Key] = churn.Version{UID: l.UID, ResourceVersion: l.ResourceVersion}
-		}
-	}
-	return state
 }

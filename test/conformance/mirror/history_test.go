@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
 
@@ -42,4 +43,20 @@ func checkHistory(t *testing.T, lines []command.Line, vanished map[string]bool) 
 			t.Errorf("%s vanished unseen and came as %d inferred deletions, want 1", key, inferred[key])
 		}
 	}
+}
+
+// fold applies the deltas of a history to an empty state.
+func fold(lines []command.Line) cluster.State {
+	state := cluster.State{}
+	for _, l := range lines {
+		if l.Kind != "delta" {
+			continue
+		}
+		if l.Type == "Deleted" {
+			delete(state, l.Key)
+		} else {
+			state[l.Key] = cluster.Version{UID: l.UID, ResourceVersion: l.ResourceVersion}
+		}
+	}
+	return state
 }

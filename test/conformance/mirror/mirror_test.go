@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/relist-go/relist/test/conformance/churn"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -37,8 +36,8 @@ func TestMirror(t *testing.T) {
 	// A kube-apiserver does not offer CBOR by itself yet.
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{"--feature-gates=CBORServingAndStorage=true"}})
 	config := c.Access().ClientGo()
-	w := churn.New(t, config, churn.Options{Objects: 1000, Writers: 8, Unseen: outages / 2 * vanished})
-	w.Fill()
+	w := newWorld(t, config)
+	w.fill()
 	checkWire(t, config)
 	mirrors := map[[2]string]*command.Mirror{}
 	for _, pair := range pairs {
@@ -50,9 +49,9 @@ func TestMirror(t *testing.T) {
 	}
 
 	unseen := map[string]bool{}
-	stop := w.Churn()
+	stop := w.churn()
 	for outage := range outages {
-		w.SomeWrites()
+		w.someWrites()
 		must(t, c.KillAPIServer())
 		lists := map[[2]string]int{}
 		for pair, m := range mirrors {
@@ -62,9 +61,9 @@ func TestMirror(t *testing.T) {
 		forgets := outage%2 == 1
 		if forgets {
 			for range vanished {
-				n := w.Unseen(len(unseen))
+				n := w.unseen(len(unseen))
 				unseen[n.String()] = true
-				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.Namespace, n.Name))
+				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.namespace, n.name))
 			}
 			must(t, c.Compact(t.Context()))
 		}
@@ -77,13 +76,13 @@ func TestMirror(t *testing.T) {
 			}
 		}
 	}
-	w.SomeWrites()
+	w.someWrites()
 	stop()
 
-	want := w.State()
+	want := w.state()
 	for _, pair := range pairs {
 		m := mirrors[pair]
-		m.AwaitLines(fmt.Sprintf("%v: the server's state", pair), func(lines []command.Line) bool { return maps.Equal(command.Fold(lines), want) })
+		m.AwaitLines(fmt.Sprintf("%v: the server's state", pair), func(lines []command.Line) bool { return maps.Equal(fold(lines), want) })
 		summary := m.Summary()
 		if summary.Digest != want.Digest() || summary.Objects != len(want) {
 			t.Errorf("%v: the summary has %d objects with digest %s, the server has %d with %s", pair, summary.Objects, summary.Digest, len(want), want.Digest())
@@ -96,7 +95,7 @@ func TestMirror(t *testing.T) {
 		t.Logf("%v: %d objects, %d lists, %d watches, %d relists (%d for 410), %d tombstones; %.2f s of CPU, peak RSS %d MB",
 			pair, summary.Objects, summary.Lists, summary.Watches, summary.Relists, expired, summary.Tombstones, summary.CPUSeconds, summary.PeakRSSBytes>>20)
 	}
-	t.Logf("%d writes", w.Writes())
+	t.Logf("%d writes", w.writes.Load())
 }
 
 // watching reports whether a watch is open.

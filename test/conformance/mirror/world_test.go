@@ -1,9 +1,6 @@
-// Package churn has writers change the ConfigMaps of an API server through its outages,
-// and says what the server holds in the end.
-package churn
+package mirror
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,74 +15,68 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// Options of a [World]. Zero is the default.
-type Options struct {
-	Objects int // at the start; 5000
-	Writers int // 20
-	Unseen  int // of the objects, those that no writer touches; 50
-}
+const (
+	objects = 1000 // at the start
+	writers = 8
+	unseen  = outages / 2 * vanished // of the objects, those that no writer touches
 
-// burst is how many writes count as some.
-const burst = 500
-
-// patience bounds every wait for something that must happen. It is only spent when a
-// test fails.
-const patience = 2 * time.Minute
+	// burst is how many writes count as some.
+	burst = 500
+)
 
 // namespaces are those that a real server has from the start.
 var namespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
-// Name is a ConfigMap's.
-type Name struct{ Namespace, Name string }
+// name is a ConfigMap's.
+type name struct{ namespace, name string }
 
 // String returns the key.
-func (n Name) String() string { return n.Namespace + "/" + n.Name }
+func (n name) String() string { return n.namespace + "/" + n.name }
 
-// World is the ConfigMaps of a server, and those who write them.
-type World struct {
+// world is the ConfigMaps of a server, and those who write them.
+type world struct {
 	t      testing.TB
 	client kubernetes.Interface
-	opts   Options
 	writes atomic.Int64
 	serial atomic.Int64
 }
 
-// New connects to the server of config.
-func New(t testing.TB, config *rest.Config, opts Options) *World {
+// newWorld connects to the server of config.
+func newWorld(t testing.TB, config *rest.Config) *world {
 	t.Helper()
-	opts = Options{cmp.Or(opts.Objects, 5000), cmp.Or(opts.Writers, 20), cmp.Or(opts.Unseen, 50)}
 	config = rest.CopyConfig(config)
-	config.QPS = -1
 	config.ContentType = "application/json" // protobuf is not for every server here
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &World{t: t, client: client, opts: opts}
+	return &world{t: t, client: client}
 }
 
-// Unseen returns the name of an object that no writer touches: n are Options.Unseen.
-func (w *World) Unseen(n int) Name {
-	return Name{namespaces[n%len(namespaces)], fmt.Sprintf("unseen-%02d", n)}
+// unseen returns the name of the n-th object that no writer touches.
+func (w *world) unseen(n int) name {
+	return name{namespaces[n%len(namespaces)], fmt.Sprintf("unseen-%02d", n)}
 }
 
 // nth is the name of an object that a writer has for itself: i modulo writers.
-func nth(i int) Name {
-	return Name{namespaces[i%len(namespaces)], fmt.Sprintf("object-%05d", i)}
+func nth(i int) name {
+	return name{namespaces[i%len(namespaces)], fmt.Sprintf("object-%05d", i)}
 }
 
-// Fill creates all objects.
-func (w *World) Fill() {
+// fill creates all objects.
+func (w *world) fill() {
 	w.t.Helper()
 	var group sync.WaitGroup
-	for writer := range w.opts.Writers {
+	for writer := range writers {
 		group.Go(func() {
-			for i := writer; i < w.opts.Objects; i += w.opts.Writers {
+			for i := writer; i < objects; i += writers {
 				n := nth(i)
-				if i < w.opts.Unseen {
-					n = w.Unseen(i)
+				if i < unseen {
+					n = w.unseen(i)
 				}
 				if err := w.create(w.t.Context(), n); err != nil {
 					w.t.Errorf("create %v: %v", n, err)
@@ -100,12 +91,12 @@ func (w *World) Fill() {
 	}
 }
 
-// Churn has the writers at work until stop is called, which waits for them. What
+// churn has the writers at work until stop is called, which waits for them. What
 // the server does not answer is tried again a little later.
-func (w *World) Churn() (stop func()) {
+func (w *world) churn() (stop func()) {
 	quit := make(chan struct{})
 	var group sync.WaitGroup
-	for writer := range w.opts.Writers {
+	for writer := range writers {
 		dice := rand.New(rand.NewPCG(1, uint64(writer)))
 		group.Go(func() {
 			for {
@@ -114,8 +105,8 @@ func (w *World) Churn() (stop func()) {
 					return
 				default:
 				}
-				i := writer + w.opts.Writers*dice.IntN((w.opts.Objects-w.opts.Unseen-writer)/w.opts.Writers)
-				w.write(nth(w.opts.Unseen+i), dice.IntN(100), quit)
+				i := writer + writers*dice.IntN((objects-unseen-writer)/writers)
+				w.write(nth(unseen+i), dice.IntN(100), quit)
 			}
 		})
 	}
@@ -125,14 +116,14 @@ func (w *World) Churn() (stop func()) {
 	}
 }
 
-func (w *World) write(n Name, choice int, quit <-chan struct{}) {
+func (w *world) write(n name, choice int, quit <-chan struct{}) {
 	ctx := w.t.Context()
 	var err error
 	switch {
 	case choice < 60:
-		_, err = w.client.CoreV1().ConfigMaps(n.Namespace).Update(ctx, w.configMap(n), metav1.UpdateOptions{})
+		_, err = w.client.CoreV1().ConfigMaps(n.namespace).Update(ctx, w.configMap(n), metav1.UpdateOptions{})
 	case choice < 80:
-		err = w.client.CoreV1().ConfigMaps(n.Namespace).Delete(ctx, n.Name, metav1.DeleteOptions{})
+		err = w.client.CoreV1().ConfigMaps(n.namespace).Delete(ctx, n.name, metav1.DeleteOptions{})
 	default:
 		err = w.create(ctx, n)
 	}
@@ -149,8 +140,8 @@ func (w *World) write(n Name, choice int, quit <-chan struct{}) {
 	}
 }
 
-// SomeWrites waits until the writers have done some more.
-func (w *World) SomeWrites() {
+// someWrites waits until the writers have done some more.
+func (w *world) someWrites() {
 	w.t.Helper()
 	goal := w.writes.Load() + burst
 	for deadline := time.Now().Add(patience); w.writes.Load() < goal; {
@@ -161,32 +152,29 @@ func (w *World) SomeWrites() {
 	}
 }
 
-func (w *World) create(ctx context.Context, n Name) error {
-	_, err := w.client.CoreV1().ConfigMaps(n.Namespace).Create(ctx, w.configMap(n), metav1.CreateOptions{})
+func (w *world) create(ctx context.Context, n name) error {
+	_, err := w.client.CoreV1().ConfigMaps(n.namespace).Create(ctx, w.configMap(n), metav1.CreateOptions{})
 	return err
 }
 
-func (w *World) configMap(n Name) *corev1.ConfigMap {
+func (w *world) configMap(n name) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name},
 		Data:       map[string]string{"serial": fmt.Sprint(w.serial.Add(1))},
 	}
 }
 
-// State lists what the server holds now.
-func (w *World) State() State {
+// state lists what the server holds now.
+func (w *world) state() cluster.State {
 	w.t.Helper()
 	list, err := w.client.CoreV1().ConfigMaps("").List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	state := State{}
+	state := cluster.State{}
 	for i := range list.Items {
 		c := &list.Items[i]
-		state[c.Namespace+"/"+c.Name] = Version{string(c.UID), c.ResourceVersion}
+		state[c.Namespace+"/"+c.Name] = cluster.Version{UID: string(c.UID), ResourceVersion: c.ResourceVersion}
 	}
 	return state
 }
-
-// Writes returns how many writes were done.
-func (w *World) Writes() int64 { return w.writes.Load() }

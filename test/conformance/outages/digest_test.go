@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/relist-go/relist/test/conformance/churn"
+	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
 // held is what a copy holds.
-func (r *replica[T]) held() churn.State {
-	state := churn.State{}
+func (r *replica[T]) held() cluster.State {
+	state := cluster.State{}
 	for key, obj := range r.store.All() {
-		state[key] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
+		state[key] = cluster.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 	}
 	return state
 }
 
 // folded is what the deltas of a copy add up to, from nothing.
-func folded(history []step) churn.State {
-	state := churn.State{}
+func folded(history []step) cluster.State {
+	state := cluster.State{}
 	for _, s := range history {
 		switch {
 		case s.kind != "delta":
 		case s.word == "Deleted":
 			delete(state, s.key)
 		default:
-			state[s.key] = churn.Version{UID: s.uid, ResourceVersion: s.resourceVersion}
+			state[s.key] = cluster.Version{UID: s.uid, ResourceVersion: s.resourceVersion}
 		}
 	}
 	return state

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/test/conformance/churn"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -108,7 +107,7 @@ func (r *replica[T]) awaitQuarantine(keys ...string) {
 
 // checkBeside checks that the copy is what the server holds, but for the objects in
 // quarantine, which are as they were when they could last be read.
-func (r *replica[T]) checkBeside(w *world, before churn.State) {
+func (r *replica[T]) checkBeside(w *world, before cluster.State) {
 	r.t.Helper()
 	want := w.state()
 	for _, q := range r.source.Status().Quarantined {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/test/conformance/churn"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -134,14 +133,14 @@ func names(prefix string, n int) []string {
 func key(name string) string { return metav1.NamespaceDefault + "/" + name }
 
 // state is what the server holds now.
-func (w *world) state() churn.State {
+func (w *world) state() cluster.State {
 	w.t.Helper()
 	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{})
 	must(w.t, err)
-	state := churn.State{}
+	state := cluster.State{}
 	for i := range list.Items {
 		obj := &list.Items[i]
-		state[object.Key(obj)] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
+		state[object.Key(obj)] = cluster.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 	}
 	return state
 }
