@@ -95,7 +95,7 @@ func (f *faults) replayed(req *http.Request) int {
 	return f.replays
 }
 
-// rewind returns a version before that of q, from which the watch gets so many events again.
+// rewind returns the version from which a watch like q gets the last events before its version again: as many as again says.
 func (wa *watch) rewind(ctx context.Context, q watchcache.WatchQuery, again int) uint64 {
 	to := q.Version
 	oldest, changes := wa.cache.Window()

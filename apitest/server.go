@@ -28,8 +28,8 @@ type Options struct {
 	// three seconds are used, as in kube-apiserver. If negative, there is no wait.
 	FreshnessTimeout time.Duration
 
-	// NoProgress keeps the watch cache of an idle type at the version of its last change, or at that with which it was filled,
-	// as if etcd sent no progress notifications. So two replicas that were filled at different times differ for good. See
+	// NoProgress keeps the watch cache of an idle type at the version of its last change, or, before the first change, at the version
+	// of the list that filled it, as if etcd sent no progress notifications. So two replicas that were filled at different times differ for good. See
 	// docs/incidents/3-too-large.md.
 	NoProgress bool
 

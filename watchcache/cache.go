@@ -11,7 +11,7 @@ import (
 
 // Options of a [Cache]. The zero value is ready: every field that is zero has the default of kube-apiserver.
 type Options struct {
-	// MinEvents and MaxEvents bound the number of changes that the cache keeps. If zero, 100 and 102,400.
+	// MinEvents and MaxEvents bound the number of changes that the cache keeps. If zero or less, 100 and 102,400.
 	MinEvents, MaxEvents int
 
 	// Fresh is for how long a change should stay in the window. The window doubles while its oldest change is younger, and halves
@@ -23,10 +23,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MinEvents == 0 {
+	if o.MinEvents <= 0 {
 		o.MinEvents = 100
 	}
-	if o.MaxEvents == 0 {
+	if o.MaxEvents <= 0 {
 		o.MaxEvents = 100 * 1024
 	}
 	o.MaxEvents = max(o.MinEvents, o.MaxEvents)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -219,7 +218,7 @@ func serveUntil(ctx context.Context, srv *http.Server, listener net.Listener, r 
 	defer cancel()
 	//nolint:contextcheck // ctx has ended
 	if err := srv.Shutdown(end); err != nil {
-		return errors.Join(srv.Close(), nil)
+		return srv.Close()
 	}
 	return nil
 }

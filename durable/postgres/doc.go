@@ -39,7 +39,7 @@
 // has the same columns, and
 //
 //	from_time   when the state was seen
-//	to_version  the version with which it ended; NULL if it has not ended, or nobody knows
+//	to_version  the version of the change that ended it; NULL if it has not ended, or nobody knows
 //	to_time     when the end was seen; NULL if it has not ended
 //	ended       put, deleted, missing, unselected, or unrecorded; NULL if it has not ended
 //
