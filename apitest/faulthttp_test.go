@@ -80,7 +80,9 @@ func TestFaultsOverHTTPRefuse(t *testing.T) {
 				t.Errorf("%s: %d %s, want %q", path, a.code, a.body, want)
 			}
 		}
-		for path, want := range map[string]string{"cut?next=1": "1 watch\n", "cut?next=2": "2 watches\n", "goaway": "1 request\n"} {
+		for path, want := range map[string]string{
+			"cut?next=1": "1 watch\n", "cut?next=2": "2 watches\n", "goaway": "1 request\n", "fail?count=0&for=5s": "requests for 5s\n",
+		} {
 			if a := f.do(http.MethodPost, faultsPath+path, ""); a.body != want {
 				t.Errorf("%s: %q, want %q", path, a.body, want)
 			}
