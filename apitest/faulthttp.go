@@ -86,7 +86,7 @@ var faultSwitches = []faultSwitch{
 		if raw := q.Get("raw"); raw != "" {
 			f.Raw = []byte(raw)
 		}
-		if f.For > 0 && q.Get("count") == "" {
+		if f.For > 0 && (f.Count == 0 || q.Get("count") == "") {
 			f.Count = 0 // any number
 			return "requests for " + f.For.String(), s.FailNext(f)
 		}
