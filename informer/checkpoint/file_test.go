@@ -313,8 +313,8 @@ func TestFileIsWholeOrOld(t *testing.T) {
 	if objects, at, err := file.Load(t.Context(), ofThings); err != nil || len(objects) != 3 || at.Version != "40" {
 		t.Errorf("afterwards: %d objects at %q, %v", len(objects), at.Version, err)
 	}
-	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "new": 0} {
-		left := path + "." + name + ".tmp"
+	for name, age := range map[string]time.Duration{".old": 2 * time.Hour, ".new": 0, "": 2 * time.Hour} { // the last is not a file of Save
+		left := path + name + ".tmp"
 		if err := os.WriteFile(left, []byte(`relist`), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func TestFileIsWholeOrOld(t *testing.T) {
 		}
 	}
 	save(t, file, point("50"), someThings(3)...)
-	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 2 || !strings.HasSuffix(names[1], ".new.tmp") {
+	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 3 || names[1] != path+".new.tmp" || names[2] != path+".tmp" {
 		t.Errorf("left is %v", names)
 	}
 }

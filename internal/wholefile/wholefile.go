@@ -52,20 +52,17 @@ func removeLeft(path string, fresh *os.File) {
 	if err != nil {
 		return // the next call tries again
 	}
-	names, _ := filepath.Glob(globEscape(path) + ".*.tmp") // the pattern is well-formed
-	for _, name := range names {
-		if left, err := os.Stat(name); err == nil && made.ModTime().Sub(left.ModTime()) > leftAfter {
-			_ = os.Remove(name) // the next call tries again
+	folder := filepath.Dir(path)
+	beside, _ := os.ReadDir(folder) // the next call tries again
+	for _, file := range beside {
+		random, ours := strings.CutPrefix(file.Name(), filepath.Base(path)+".")
+		if !ours || !strings.HasSuffix(random, ".tmp") {
+			continue
+		}
+		if left, err := file.Info(); err == nil && made.ModTime().Sub(left.ModTime()) > leftAfter {
+			_ = os.Remove(filepath.Join(folder, file.Name())) // the next call tries again
 		}
 	}
-}
-
-// globEscape returns a pattern that matches this path and no other.
-func globEscape(path string) string {
-	if runtime.GOOS == "windows" {
-		return path // there a pattern has no escapes, and a file name has no asterisk and no question mark
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // syncFolder makes the name of a new file survive a crash of the machine. Windows cannot do that.
