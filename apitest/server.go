@@ -29,8 +29,8 @@ type Options struct {
 	FreshnessTimeout time.Duration
 
 	// NoProgress keeps the watch cache of an idle type at the version of its last change, or, before the first change, at the version
-	// of the list that filled it, as if etcd sent no progress notifications. So two replicas that were filled at different times differ for good. See
-	// docs/incidents/3-too-large.md.
+	// of the list that filled it, as if etcd sent no progress notifications. So two replicas that were filled at different times
+	// differ for good. See docs/incidents/3-too-large.md.
 	NoProgress bool
 
 	// WatchTimeout is how long a watch lasts if the client names no time. If zero, 45 minutes, the middle of what
