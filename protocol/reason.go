@@ -2,8 +2,9 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for each reason
-// is in listFailed, streamEnded and ended; which of them mean that something is wrong is in meansOutage.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for the end of a
+// request is in listFailed, streamEnded and ended, and for its own conclusions beside each cause, as in repairByList; which reasons mean
+// that something is wrong is in meansOutage.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
