@@ -301,7 +301,22 @@ var mutants = []struct {
 			return b.memoryCopy.Load(ctx)
 		}
 	}},
+	{"Load leaves a transaction open that has written nothing", "LoadRollsBack", func(b *bent) {
+		b.load = func(ctx context.Context) (durable.State, error) {
+			if b.tx != nil && len(b.tx.rows) == 0 {
+				return b.m.State(), nil
+			}
+			return b.memoryCopy.Load(ctx)
+		}
+	}},
 	{"a lock stays behind", "KillRollsBack", func(b *bent) { b.kill = func() {} }},
+	{"a lock stays behind if nothing was written", "KillRollsBack", func(b *bent) {
+		b.kill = func() {
+			if b.tx == nil || len(b.tx.rows) > 0 {
+				b.memoryCopy.rollback()
+			}
+		}
+	}},
 	{"a commit can be seen row by row", "CommitIsAtomic", func(b *bent) {
 		b.commit = func(ctx context.Context, tx durable.Tx[obj], next durable.State) error {
 			for key, row := range b.tx.rows {
