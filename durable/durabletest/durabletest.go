@@ -46,9 +46,9 @@ type Row struct {
 // t has ended; newPlace is called some dozens of times. The objects are ConfigMaps with additional members of all sorts. They are made
 // with json.Unmarshal into a T, and a row must have what json.Marshal makes of that T.
 //
-// Test calls the Copy as a [durable.Mirror] does, with every order of calls in which a program can fail or end. What a Mirror makes of
-// a Copy that keeps its promises is tested in package durable. Test uses real time, because a Copy may need it, but waits for nothing
-// except the Copy.
+// Test calls the Copy as a [durable.Mirror] does, also as one that fails in the middle of a transaction, or whose process ends there.
+// What a Mirror makes of a Copy that keeps its promises is tested in package durable. Test uses real time, because a Copy may need it,
+// but waits for nothing except the Copy.
 func Test[T object.Object](t *testing.T, newPlace func(t testing.TB) Place[T]) {
 	for _, c := range checks[T]() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, newPlace) })

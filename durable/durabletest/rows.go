@@ -264,12 +264,27 @@ func loadRollsBack[T object.Object](r *rig[T]) {
 	c, _, before, _ := began(r)
 	c.load()
 	c.goesOn(before, "after Load in the middle of a transaction")
+	c.begin(at(1, "12")) // and nothing is written
+	c.load()
+	r.othersGoOn()
 }
 
 func killRollsBack[T object.Object](r *rig[T]) {
 	c, _, before, _ := began(r)
 	c.kill()
-	r.open().goesOn(before, "after the end of a process that had a transaction open")
+	c = r.open()
+	c.goesOn(before, "after the end of a process that had a transaction open")
+	c.begin(at(1, "12")) // and nothing is written
+	c.kill()
+	r.othersGoOn()
+}
+
+// othersGoOn wants that another Copy can commit after goesOn.
+func (r *rig[T]) othersGoOn() {
+	r.Helper()
+	other := r.open()
+	other.load()
+	other.commit(at(1, "12"), at(1, "13"))
 }
 
 // commitIsAtomic changes all rows again and again, while another program reads them.
