@@ -18,8 +18,8 @@ import (
 // while it runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
 //
 // Each namespace has a reflector and a queue of its own. One consumer takes entries from all queues, and it owns the one store. So
-// handlers, observers, indexes and snapshots work as in an [Informer]: a handler is told of the objects of all namespaces, one
-// callback at a time. If the requests for one namespace fail or are refused, that namespace is late, and the others are live.
+// handlers, observers, indexes and snapshots work as in an [Informer]: a handler is told of the objects of all namespaces, also
+// of those that are added later, one callback at a time. If the requests for one namespace fail or are refused, that namespace is late, and the others are live.
 // Options.Reflector.Fatal may still end Run.
 //
 // An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
