@@ -333,7 +333,7 @@ func TestReviewsFail(t *testing.T) {
 	t.Parallel()
 	guarded(t, Options{}, func(r *rig, a *authority) {
 		r.http.Transport = bearing{"t-alice", r.http.Transport}
-		w := r.watch("resourceVersion=3")
+		w := r.watch("resourceVersion=3&timeoutSeconds=7200")
 		a.set(func() { a.down = true })
 		if err := r.server.Refuse(0); err != nil {
 			t.Fatal(err)
