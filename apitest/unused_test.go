@@ -12,7 +12,11 @@ import (
 // The log and the caches of a type are made when somebody writes or asks for it. Nobody can tell: the answers are those of a server of
 // which somebody has always asked for every type.
 func TestTypesThatNobodyHasUsed(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 8 // the race detector makes a history take a second
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := Options{Window: 3, NoProgress: seed%2 == 1}
