@@ -168,7 +168,7 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 	})
 }
 
-// interrupted is a Copy to which something happens after the first Load.
+// interrupted is a Copy that something happens to after its first Load.
 type interrupted struct {
 	durable.Copy[*thing]
 	afterLoad func()
