@@ -327,7 +327,7 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)
 		_, err := c.CreateOrModify(t.Context(), metav1.ObjectMeta{GenerateName: "a"}, func(*ConfigMap) {})
-		if want := "create or patch configmaps: key of a *v1.ObjectMeta"; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, object.ErrNoName) {
+		if want := "create or modify configmaps: key of a *v1.ObjectMeta"; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, object.ErrNoName) {
 			t.Errorf("without a name: %v, want %q", err, want)
 		}
 		if _, err := c.ensure("1", nil); err != nil {

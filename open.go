@@ -15,11 +15,11 @@ import (
 	"github.com/relist-go/relist/writer"
 )
 
-// Resource are the objects of one type: a live cache of them, and what writes them. Package controller takes Objects where it
+// Resource are the objects of one type: a live cache of them, and what writes them. Package controller takes a Resource where it
 // takes an informer. [New] makes them.
 //
 // Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request each, and change only the server.
-// The cache learns of a write by its watch: to read what was written, wait by WaitForVersion. CreateOrModify, Patch and
+// The cache learns of a write by its watch: to read what was written, wait by WaitForVersion. CreateOrModify, Modify and
 // ModifyStatus wait for a moment by themselves, and return [ErrUnconfirmed] if that is in vain.
 type Resource[T object.Object] struct {
 	*informer.Informer[T]
@@ -44,7 +44,7 @@ type Options[T object.Object] struct {
 // New makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New], and returns the first of
 // their errors: T cannot hold the objects, an option is wrong, or typ has no Kind. It sends no request. If only one of the parts is
 // needed, or something must come between them, call those functions instead. If a Transform clears resourceVersions, the cache cannot
-// tell when it has a write: CreateOrModify, Patch and ModifyStatus then return [ErrUnconfirmed] after each write.
+// tell when it has a write: CreateOrModify, Modify and ModifyStatus then return [ErrUnconfirmed] after each write.
 //
 //	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
@@ -60,7 +60,7 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	return &Resource[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
 }
 
-// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Patch] and [Resource.ModifyStatus] if the server has made the
+// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Modify] and [Resource.ModifyStatus] if the server has made the
 // write, and the cache did not have it within a second. The object that they return is as the server has it.
 //
 // A controller returns this error, so that it looks at the key again. Otherwise a created object that another client deletes before
@@ -96,7 +96,7 @@ func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta
 	what, _ := o.Resource.Scope()
 	key, err := object.KeyOf(&meta)
 	if err != nil {
-		return *new(T), fmt.Errorf("create or patch %s: %w", what, err)
+		return *new(T), fmt.Errorf("create or modify %s: %w", what, err)
 	}
 	have, exists := o.Store().Get(key)
 	if !exists {
@@ -123,7 +123,7 @@ func (o *Resource[T]) Modify(ctx context.Context, have T, change func(obj T)) (T
 	return written, err
 }
 
-// ModifyStatus is [writer.Writer.ModifyStatus]. Then it waits as Patch does.
+// ModifyStatus is [writer.Writer.ModifyStatus]. Then it waits as Modify does.
 func (o *Resource[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
 	written, err := o.Writer.ModifyStatus(ctx, have, change)

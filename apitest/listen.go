@@ -16,7 +16,7 @@ import (
 )
 
 // TB has the methods of a test that Start needs: *testing.T, *testing.B and *testing.F implement it. It is not
-// [testing.TB], so that a program which uses this package does not link package testing and its flags.
+// testing.TB, so that a program which uses this package does not link package testing and its flags.
 type TB interface {
 	Helper()
 	Cleanup(func())

@@ -39,7 +39,7 @@ type Delta[T any] struct {
 	Tombstone *DeletedFinalStateUnknown[T]
 }
 
-// DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Obj is the last known state. The
+// DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Object is the last known state. The
 // final state and the time of the deletion are not known.
 type DeletedFinalStateUnknown[T any] struct {
 	Key    string

@@ -56,7 +56,7 @@ var (
 //
 // The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
 // several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Interval
-// is positive, open must return a [*listwatch.Client], whose method Metadata is used instead. TypeFits is not used either: T fits
+// is positive, open must return a ListWatcher with a method Metadata, such as a *listwatch.Client. TypeFits is not used either: T fits
 // as long as the store has an object of any namespace.
 func NewMultiNamespace[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *MultiNamespace[T] {
 	return &MultiNamespace[T]{

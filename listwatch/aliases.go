@@ -2,7 +2,7 @@ package listwatch
 
 import "github.com/relist-go/relist/listwatch/source"
 
-// What a Resource answers with is declared in package source, so that who reads it needs neither HTTP nor formats. These are the
+// What a Client answers with is declared in package source, so that who reads it needs neither HTTP nor formats. These are the
 // same types and values.
 
 type (

@@ -8,7 +8,7 @@ import (
 )
 
 // Origin says what the objects of a [Client] are, as one line of JSON: the server's URL, the resource, the namespace, the selectors,
-// and the members that are left out of each object. Two Resources with the same Origin bring the same objects, unless a Transform
+// and the members that are left out of each object. Two Clients with the same Origin bring the same objects, unless a Transform
 // changes them. A program that saves objects keeps the Origin beside them, and does not use saved objects of another Origin.
 //
 // The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same as in every other one.

@@ -34,7 +34,7 @@ type Client[T object.Object] struct {
 	shard *shard // of Options.ShardSelector
 }
 
-// Options of a [Client]. With the zero value, a Resource delivers every object of every
+// Options of a [Client]. With the zero value, a Client delivers every object of every
 // namespace, unchanged.
 type Options[T object.Object] struct {
 	// Namespace limits the resource to one namespace. Leave it empty for all namespaces, and
@@ -53,7 +53,7 @@ type Options[T object.Object] struct {
 	// https://kep.k8s.io/5866
 	ShardSelector string
 
-	// Encoding is the format in which the Resource asks for objects. JSON is the second
+	// Encoding is the format in which the Client asks for objects. JSON is the second
 	// choice, because an API server offers custom resources in JSON and CBOR only. The
 	// Content-Type of the answer decides how it is read. If nil, JSON is used.
 	Encoding Encoding
@@ -75,7 +75,7 @@ type Options[T object.Object] struct {
 
 	// MetadataOnly asks the server to send only the metadata of each object. The other fields
 	// of T then stay empty, except if the server cannot do this and sends whole objects. If T
-	// is *metav1.PartialObjectMetadata, the Resource always asks for metadata only.
+	// is *metav1.PartialObjectMetadata, the Client always asks for metadata only.
 	MetadataOnly bool
 
 	// ShareParts allows different objects to share equal parts in memory: the containers of
@@ -101,9 +101,9 @@ type Options[T object.Object] struct {
 	Transform func(T) (T, error)
 }
 
-// New returns a Resource that decodes objects into T. T is a pointer to a struct with JSON
+// New returns a Client that decodes objects into T. T is a pointer to a struct with JSON
 // tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, *[Raw], or
-// *metav1.PartialObjectMetadata; for the last one the Resource asks the server for
+// *metav1.PartialObjectMetadata; for the last one the Client asks the server for
 // metadata alone. New decodes an object of its own into T and returns an error if a getter
 // does not return the name, the UID or the resourceVersion that the object has. The error
 // names the getter, and says what to write instead. GetNamespace may return "" in a type

@@ -145,7 +145,7 @@ func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T
 // https://www.rfc-editor.org/rfc/rfc7396
 //
 // If the patch has a metadata.resourceVersion and the object is at another one, the error is a conflict. Without one, the
-// server patches the object in whatever state it is, so the patch must not depend on what was read: for that, there is Patch.
+// server patches the object in whatever state it is, so the patch must not depend on what was read: for that, there is Modify.
 func (w *Writer[T]) MergePatch(ctx context.Context, key string, patch any) (T, error) {
 	return w.mergePatch(ctx, "patch", "", key, patch)
 }

@@ -1,6 +1,13 @@
 package docs
 
 import (
+	"go/ast"
+	"go/doc"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +19,9 @@ var (
 	pageHeading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	notInAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 	rowAnchor   = regexp.MustCompile(`<a id="([^"]+)">`)
+
+	// nameInComment is a doc link: Name, Type.Name, package.Name or package.Type.Name in brackets. The name need not be exported.
+	nameInComment = regexp.MustCompile(`(?:^|[\s(])\[\*?([A-Za-z_]\w*(?:\.\w+){0,2})\]`)
 )
 
 // A link from a page to a file of the repository, or to a heading of a page, leads somewhere.
@@ -50,4 +60,84 @@ func anchorsOf(page string) []string {
 		anchors = append(anchors, match[1])
 	}
 	return anchors
+}
+
+// A name in brackets in a comment of a Go file is a declaration of the package, or of a package that it imports; or the comment
+// defines it as a link to an address.
+func TestCommentsHaveNoDeadLinks(t *testing.T) {
+	t.Chdir(root)
+	set := token.NewFileSet()
+	files := goFiles(t, set)
+	packages := map[string]*doc.Package{}
+	for importPath, trees := range files {
+		p, err := doc.NewFromFiles(set, slices.Clone(trees), importPath, doc.AllDecls|doc.AllMethods|doc.PreserveAST)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages[importPath] = p
+	}
+	for importPath, trees := range files {
+		for _, tree := range trees {
+			for _, group := range tree.Comments {
+				text := group.Text()
+				for _, link := range nameInComment.FindAllStringSubmatch(text, -1) {
+					if !strings.Contains(text, "["+link[1]+"]: ") && !leadsToName(packages, importPath, strings.Split(link[1], ".")) {
+						t.Errorf("%s: dead link %s", set.Position(group.Pos()), link[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+// goFiles returns the files of each package of the root module and of the modules durable and prometheus, without their tests.
+func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
+	t.Helper()
+	files := map[string][]*ast.File{}
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata", "test", "tools"}, file):
+			return filepath.SkipDir
+		case filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		tree, err := parser.ParseFile(set, file, nil, parser.ParseComments)
+		importPath := path.Join("github.com/relist-go/relist", filepath.ToSlash(filepath.Dir(file)))
+		files[importPath] = append(files[importPath], tree)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// leadsToName reports whether a name of one to three parts is declared in the package or in one that it imports. What packages of
+// other modules declare is not known, so each name of theirs is believed.
+func leadsToName(packages map[string]*doc.Package, importPath string, parts []string) bool {
+	here := packages[importPath].Parser()
+	if declares(here, parts) {
+		return true
+	}
+	imported, ok := here.LookupPackage(parts[0])
+	if imported == "" { // the package's own name
+		imported = importPath
+	}
+	p := packages[imported]
+	return ok && (p == nil || declares(p.Parser(), parts[1:]))
+}
+
+// declares reports whether a package declares a name, or a method or field of it. Without a name, it does.
+func declares(p *comment.Parser, parts []string) bool {
+	switch len(parts) {
+	case 0:
+		return true
+	case 1:
+		return p.LookupSym("", parts[0])
+	case 2:
+		return p.LookupSym(parts[0], parts[1])
+	}
+	return false
 }

@@ -43,8 +43,8 @@ func (p Part[T]) walk(path *trail) {
 }
 
 // PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. listwatch.Client
-// implements it. The ListParts that a type gets by embedding a Resource is not used, because the type may have its own List. A type
-// that wants it to be used holds the Resource in a named field and declares ListParts itself.
+// implements it. The ListParts that a type gets by embedding a Client is not used, because the type may have its own List. A type
+// that wants it to be used holds the Client in a named field and declares ListParts itself.
 type PartLister[T any] interface {
 	// ListParts lists as List does, and calls part with the objects of the page: at least once, also if the page has none. The
 	// Page that it returns has none of them. If part returns an error, ListParts stops and returns that error.
