@@ -12,7 +12,8 @@ import (
 // Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a
 // Tombstone for every object that the list lacks and that is known, queued or being processed. If an object has another
 // UID than the last object under its key, the object was deleted and made again, so a Deleted with a Tombstone comes
-// before its Replaced. If a key comes twice in the list, its entry has two Replaced, and the last one counts.
+// before its Replaced. If a key comes twice in the list, its entry has two Replaced, or one with [Options.Coalesce], and the last one
+// counts.
 //
 // Keys that are queued already keep their place. The resourceVersion is the list's, and Replace sets a mark with it
 // behind the list: see [Queue.Mark].

@@ -17,7 +17,7 @@
 //
 // Each handler has a goroutine of its own, and a queue with one pending change per object. A slow handler delays nobody, and its
 // queue is bounded by the number of objects, not by the number of events. An observer ([Informer.Observe]) is told of every
-// single change instead, by the consumer itself.
+// change of the store instead, by the consumer itself.
 //
 // A [MultiNamespace] is an informer for several namespaces, which come and go: it has several reflectors and queues, and one consumer.
 //

@@ -34,7 +34,7 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:        in.store,
-		Coalesce:     true, // handlers get only the latest state of an object, so the queue need not keep earlier ones
+		Coalesce:     true, // nobody is told of a state that was never in the store, so the queue need not keep it
 		OnMarkPassed: in.store.SetResourceVersion,
 	})
 	opts.Reflector.Resync = -1               // each handler has a resync of its own

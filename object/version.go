@@ -26,5 +26,5 @@ func IsComparable(version string) bool {
 	return err == nil
 }
 
-// IsAnyVersion reports whether version is empty or "0": a server takes these for "any version", and a watch from them has a gap.
+// IsAnyVersion reports whether version is empty or "0": neither names a state, so there is a gap before a watch from it.
 func IsAnyVersion(version string) bool { return version == "" || version == "0" }

@@ -55,7 +55,7 @@ var routes = []struct {
 	{arrow{"listing", "opening"}, "M225 136H355", point{290, 120}},
 	{arrow{"opening", "listing"}, "M355 172H225", point{290, 188}},
 	{arrow{"opening", "watching"}, "M545 136H675", point{610, 120}},
-	{arrow{"watching", "opening"}, "M675 172H545", point{610, 188}},
+	{arrow{"watching", "opening"}, "M675 172H545", point{610, 200}},
 	{arrow{"watching", "listing"}, "M770 102C770 20 130 20 130 102", point{450, 40}},
 	{arrow{"waiting", "listing"}, "M390 442C370 330 270 270 190 198", point{310, 316}},
 	{arrow{"listing", "waiting"}, "M110 198C110 400 200 490 355 490", point{177, 420}},
@@ -90,6 +90,8 @@ func draw(t *testing.T, taken map[arrow][]string) string {
 		drawn[stays] = true
 		drawBox(&b, box.phase, box.middle, breakLines(taken[stays], 26, ","))
 	}
+	drawArrow(&b, "M450 580V540")
+	drawText(&b, "stays", 450, 594, "start")
 	for way := range taken { // the order does not matter: none is wanted
 		if !drawn[way] {
 			t.Errorf("examples go from %s to %s by %q; add a route", way.from, way.to, taken[way])

@@ -86,7 +86,7 @@ const (
 	Resumed
 )
 
-// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is reported once, and not once for each delay.
+// News is what a [Backoff] says about an outage: a time in which requests fail. It is not reported for each delay.
 type News uint8
 
 // What a Backoff can say.

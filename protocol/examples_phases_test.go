@@ -168,7 +168,7 @@ var phaseSections = []section{
 			{"a close or cut within 10 s, with events", "ended, idleTimeout", both(briefly, in(event(Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
 			{"a close or cut within 10 s, with events, for the second time", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.backoff.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
 			{"a close or cut within 10 s, without events", "ended at once", briefly, in(Ended{failed(Closed, 0)})},
-			{"a close or cut within 10 s, without events, for the second time", "ended at once", both(briefly, func(s *stage) { s.m.backoff.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
+			{"a close or cut within 1 s, without events, for the second time", "ended at once", both(briefly, func(s *stage) { s.m.backoff.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
 			{"a watch without a resourceVersion ends", "410, errors", noVersion, in(Ended{failed(Closed, 0)})},
 			{"410", "410, errors", nil, in(Ended{failed(Expired, 410)})},
 			{"another ERROR event", "410, errors", nil, in(Ended{failed(Failed, 500)})},

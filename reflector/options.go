@@ -169,8 +169,8 @@ const (
 	Consistent = protocol.Consistent
 
 	// Streaming asks the server to send the state as the first events of a watch
-	// (sendInitialEvents), one by one. This costs the server the least memory. The state
-	// is the most recent one.
+	// (sendInitialEvents), one by one. This costs the server the least memory. The first
+	// state is the most recent one. Later ones are not older than what the sink has got.
 	//
 	// In each of these cases the reflector asks for lists instead, for an hour:
 	//

@@ -1,5 +1,6 @@
-// Command demosvg draws what `relist demo` printed as a recording: each fault, how the client recovered, and the verdict light up at the
-// time at which they happened. They are faint before, so that the picture is never empty. A reader who prefers no motion sees them all.
+// Command demosvg draws a digest of what `relist demo` printed: each fault, how the client
+// recovered, and the verdict light up at the time at which they happened. They are faint before, so
+// that the picture is never empty. A reader who prefers no motion sees them all.
 //
 //	go run ./cmd/relist demo | go run ./tools/demosvg > docs/demo.svg
 package main
@@ -35,7 +36,7 @@ func main() {
 }
 
 func draw() error {
-	lines := []line{{0, "command", "$ make demo", ""}}
+	lines := []line{{0, "command", "$ make demo", "(of its lines, the faults and the recoveries, shortened)"}}
 	last := 0.0
 	input := bufio.NewScanner(os.Stdin)
 	for input.Scan() {
@@ -75,7 +76,7 @@ func shorten(l line) line {
 func write(lines []line, length float64) error {
 	out := &strings.Builder{}
 	height := 2*margin + lineHeight*len(lines)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="A recording of make demo">`+"\n", width, height, width, height)
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="A digest of what make demo prints">`+"\n", width, height, width, height)
 	out.WriteString(`<style>
 text{font:13px ui-monospace,Menlo,Consolas,monospace;fill:#c9d1d9;white-space:pre}
 .time{fill:#6e7681}.fault{fill:#ffa657}.recovered,.verdict{fill:#7ee787}.detail{fill:#8b949e}.verdict{font-weight:bold}

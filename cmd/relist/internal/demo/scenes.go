@@ -36,7 +36,7 @@ var scenes = []scene{
 		relist(inStream, away((*churn.Churner).Touch)), "listed at the last version",
 	},
 	{
-		"410 as an HTTP status", "the watch is refused with 410, as servers under load do",
+		"410 as an HTTP status", "the watch is refused with 410, before any event",
 		relist(toWatch, expire("watch")), "listed at the last version",
 	},
 	{
