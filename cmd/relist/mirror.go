@@ -90,9 +90,9 @@ lastError stays after a recovery, while failingSince is left out again.
 The copy's staleness is the time since the server last sent anything while a
 watch was open, or accepted one; until the first watch, the time since the
 start. Everyone who can reach the address can read the status, so leave it on
-loopback or inside a cluster's network. Web pages cannot read it: relist refuses requests from other
-origins, and requests for a host other than localhost, an address or
---status-host.`,
+loopback or inside a cluster's network. Web pages cannot read it: relist
+refuses requests from other origins, and requests for a host other than
+localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A
