@@ -90,8 +90,6 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("verb %q: want one of %s", x.Verb, strings.Join(failureVerbs, ", "))
 	case x.Verb == verbDiscover && x.InStream:
 		return errors.New("in-stream: discovery is no stream")
-	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
-		return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
 	case x.Status != 0 && (x.Status < http.StatusOK || x.Status > 599):
 		return fmt.Errorf("status %d: want an HTTP status from 200 to 599", x.Status)
 	case x.For < 0:
@@ -99,7 +97,7 @@ func (s *Server) checkFailure(x Failure) error {
 	case x.RetryAfter < 0:
 		return fmt.Errorf("retry after %s: want 0 or more", x.RetryAfter)
 	}
-	return nil
+	return s.checkResource(x.Resource)
 }
 
 // status is what kube-apiserver says with that code, about this request.

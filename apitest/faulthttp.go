@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,7 +28,10 @@ type faultSwitch struct {
 
 // faultSwitches has all switches. GET /_faults/ lists them in this order.
 var faultSwitches = []faultSwitch{
-	{"compact", "", "empty the window and forget superseded states: older versions get 410", func(s *Server, _ query) (string, error) {
+	{"compact", "?resource=", "empty the windows and forget superseded states: older versions get 410; with a resource, empty its windows alone", func(s *Server, q query) (string, error) {
+		if resource := q.Get("resource"); resource != "" {
+			return "the window of " + resource + " begins at " + s.ResourceVersion(), s.CompactWindow(resource)
+		}
 		s.Compact()
 		return "compacted at " + s.ResourceVersion(), nil
 	}},
@@ -38,15 +42,19 @@ var faultSwitches = []faultSwitch{
 		s.ExpireContinue()
 		return "continue tokens up to " + s.ResourceVersion() + " are expired", nil
 	}},
-	{"cut", "?after=0&next=0&lists=false&clean=false&reset=false", "end the open watches, the next watches or the next lists, after so many more bytes", func(s *Server, q query) (string, error) {
-		c := Cut{After: int64(q.number("after")), Next: q.number("next"), Lists: q.flag("lists"), Clean: q.flag("clean"), Reset: q.flag("reset")}
-		if c.Lists {
-			return counted(s.Cut(c), "list", "lists"), nil
+	{"cut", "?after=0&resource=&next=0&lists=false&clean=false&reset=false", "end the open watches, the next watches or the next lists, after so many more bytes", func(s *Server, q query) (string, error) {
+		c := Cut{
+			After: int64(q.number("after")), Resource: q.Get("resource"), Next: q.number("next"), Lists: q.flag("lists"), Clean: q.flag("clean"), Reset: q.flag("reset"),
 		}
-		return counted(s.Cut(c), "watch", "watches"), nil
+		n, err := s.Cut(c)
+		if c.Lists {
+			return counted(n, "list", "lists"), err
+		}
+		return counted(n, "watch", "watches"), err
 	}},
-	{"end", "", "end the open watches in an orderly way", func(s *Server, _ query) (string, error) {
-		return counted(s.EndWatches(), "watch", "watches"), nil
+	{"end", "?resource=&slow=false", "end the open watches in an orderly way, or those alone whose client does not read", func(s *Server, q query) (string, error) {
+		n, err := s.End(End{Resource: q.Get("resource"), Slow: q.flag("slow")})
+		return counted(n, "watch", "watches"), err
 	}},
 	{"inject", "?raw=%7B%22type%22", "write raw bytes into the open watches", func(s *Server, q query) (string, error) {
 		return counted(s.Inject([]byte(q.Get("raw"))), "watch", "watches"), nil
@@ -218,8 +226,12 @@ func (q query) duration(name string) time.Duration {
 // serveFaults answers requests below /_faults/. No fault touches these requests, and they need no token.
 func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 	name := strings.TrimPrefix(req.URL.Path, faultsPath)
-	if name == "" {
+	switch name {
+	case "":
 		s.listFaults(w)
+		return
+	case watchesQuestion.name:
+		s.serveWatches(w, req)
 		return
 	}
 	for _, f := range faultSwitches {
@@ -245,12 +257,44 @@ func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 	http.Error(w, fmt.Sprintf("no fault %q: GET %s lists them", name, faultsPath), http.StatusNotFound)
 }
 
+// watchesQuestion is no fault: a test asks it before one that concerns open watches.
+var watchesQuestion = faultSwitch{
+	"watches", "?resource=configmaps&count=1&timeout=30s", "wait until so many watches of a resource are open, for as long as timeout says", nil,
+}
+
+// serveWatches answers watchesQuestion.
+func (s *Server) serveWatches(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet {
+		http.Error(w, "watches is a question: use GET", http.StatusMethodNotAllowed)
+		return
+	}
+	q, err := watchesQuestion.parse(req.URL.RawQuery)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	resource, timeout := q.Get("resource"), q.duration("timeout")
+	ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, fmt.Errorf("timeout=%s is over", timeout))
+	defer cancel()
+	err = s.WaitForWatches(ctx, resource, q.number("count"))
+	switch {
+	case err == nil:
+		open, _ := s.faults.watches(resource)
+		_, _ = fmt.Fprintf(w, "%s of %s open\n", counted(open, "watch", "watches"), resource) // if it returns an error, the client hung up
+	case ctx.Err() != nil, errors.Is(err, errClosed):
+		http.Error(w, err.Error(), http.StatusGatewayTimeout)
+	default:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
 func (s *Server) listFaults(w http.ResponseWriter) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The server is at resource version %s. Faults, with the defaults of their parameters or an example:\n\n", s.ResourceVersion())
 	for _, f := range faultSwitches {
 		fmt.Fprintf(&b, "POST %s%s%s\n    %s\n", faultsPath, f.name, f.query, f.help)
 	}
+	fmt.Fprintf(&b, "\nGET %s%s%s\n    %s\n", faultsPath, watchesQuestion.name, watchesQuestion.query, watchesQuestion.help)
 	b.WriteString("\nRequests with the header \"" + spareHeader + ": off\" meet none of the faults of requests, watches and connections.\n")
 	if active := s.faults.describe(); len(active) > 0 {
 		b.WriteString("\nIn effect:\n\n    " + strings.Join(active, "\n    ") + "\n")

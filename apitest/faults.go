@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,12 +69,22 @@ func (f *faults) open(out output, resource string, spared bool) *stream {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams[st] = struct{}{}
-	if len(f.cuts) > 0 && !spared {
-		st.cut, st.left = f.cuts[0], f.cuts[0].After
-		f.cuts = f.cuts[1:]
+	if c := takeCut(&f.cuts, resource); !spared && c != nil {
+		st.cut, st.left = c, c.After
 		st.signal()
 	}
 	return st
+}
+
+// takeCut removes and returns the first cut that is for a type, or returns nil.
+func takeCut(cuts *[]*Cut, resource string) *Cut {
+	i := slices.IndexFunc(*cuts, func(c *Cut) bool { return c.Resource == "" || c.Resource == resource })
+	if i < 0 {
+		return nil
+	}
+	c := (*cuts)[i]
+	*cuts = slices.Delete(*cuts, i, i+1)
+	return c
 }
 
 func (f *faults) release(st *stream) {
@@ -82,20 +93,23 @@ func (f *faults) release(st *stream) {
 	delete(f.streams, st)
 }
 
-// each calls change for every open stream that is not spared, and wakes the stream. It returns the number of streams.
-func (f *faults) each(change func(*stream)) int {
+// each calls change for every open stream that is not spared, and wakes the stream. If resource is not empty, or slow is true, it leaves
+// out the streams of other types, or those whose client reads. It returns the number of streams.
+func (f *faults) each(resource string, slow bool, change func(*stream)) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0
 	for st := range f.streams { // each is changed by itself: the order does not matter
-		if st.spared {
+		if st.spared || resource != "" && st.resource != resource {
 			continue
 		}
-		n++
 		st.mu.Lock()
-		change(st)
+		if !slow || st.writing {
+			n++
+			change(st)
+			st.signal()
+		}
 		st.mu.Unlock()
-		st.signal()
 	}
 	return n
 }
@@ -158,12 +172,17 @@ func (f *faults) take(req *http.Request, verb string, types ...string) (Failure,
 
 // CutWatches breaks every open watch after that many more bytes of its body, even in the middle of an event. If after is
 // zero, the watches break at once. CutWatches returns the number of watches.
-func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
+func (s *Server) CutWatches(after int64) int {
+	n, _ := s.Cut(Cut{After: after}) // it names no resource
+	return n
+}
 
 // A Cut breaks watches or lists after a number of bytes.
 type Cut struct {
 	// After is the number of bytes of the body that are still sent. A negative number means 0.
 	After int64
+	// Resource limits the Cut to one type: "pods", "deployments.apps".
+	Resource string
 	// Next is a number of watches. If positive, the Cut breaks the next watches that are opened, as many as Next says, and
 	// leaves the open ones alone.
 	Next int
@@ -177,8 +196,11 @@ type Cut struct {
 }
 
 // Cut breaks watches or lists as c says. It returns the number of open watches that it breaks, or of watches or lists to
-// come.
-func (s *Server) Cut(c Cut) int {
+// come. The error is one of a resource that the server does not have.
+func (s *Server) Cut(c Cut) (int, error) {
+	if err := s.checkResource(c.Resource); err != nil {
+		return 0, fmt.Errorf("cut watches or lists: %w", err)
+	}
 	c.After = max(c.After, 0)
 	if c.Lists {
 		c.Next = max(c.Next, 1)
@@ -191,21 +213,50 @@ func (s *Server) Cut(c Cut) int {
 			to = &s.faults.listCuts
 		}
 		*to = append(*to, slices.Repeat([]*Cut{&c}, c.Next)...)
-		return c.Next
+		return c.Next, nil
 	}
-	return s.faults.each(func(st *stream) { st.cut, st.left = &c, c.After })
+	return s.faults.each(c.Resource, false, func(st *stream) { st.cut, st.left = &c, c.After }), nil
 }
 
 // EndWatches ends every open watch cleanly, as a server does when it shuts down. It returns the number of watches.
 func (s *Server) EndWatches() int {
-	return s.faults.each(func(st *stream) { st.ended = true })
+	n, _ := s.End(End{}) // it names no resource
+	return n
+}
+
+// An End says which watches end.
+type End struct {
+	// Resource limits the End to one type: "pods", "deployments.apps".
+	Resource string
+	// Slow limits it to the watches whose client does not read: the server has begun to write, and the connection does not take
+	// all bytes. kube-apiserver ends such a watch when its buffer of events is full. A connection of [StartInMemory] has no
+	// buffer; one of TCP takes some megabytes that nobody reads.
+	// See docs/incidents/2-closed-channel.md#the-reader-that-the-server-cuts.
+	Slow bool
+}
+
+// End ends open watches cleanly. A slow client first gets the bytes that the server has begun to write; what changed later, it has to
+// ask for. End returns the number of watches. The error is one of a resource that the server does not have.
+func (s *Server) End(e End) (int, error) {
+	if err := s.checkResource(e.Resource); err != nil {
+		return 0, fmt.Errorf("end watches: %w", err)
+	}
+	return s.faults.each(e.Resource, e.Slow, func(st *stream) { st.ended = true }), nil
+}
+
+// checkResource returns an error if a fault is limited to a type that the server does not have.
+func (s *Server) checkResource(resource string) error {
+	if resource == "" || s.storage.tables[resource] != nil {
+		return nil
+	}
+	return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", resource)
 }
 
 // Inject writes raw bytes into every open watch, such as half an event, an event of an unknown type, or text of a proxy.
 // It returns the number of watches.
 func (s *Server) Inject(raw []byte) int {
 	raw = slices.Clone(raw)
-	return s.faults.each(func(st *stream) { st.inject = append(st.inject, raw) })
+	return s.faults.each("", false, func(st *stream) { st.inject = append(st.inject, raw) })
 }
 
 // Stall keeps the server from sending anything to watches, even after their timeout. The connections stay open. Resume

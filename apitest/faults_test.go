@@ -62,6 +62,85 @@ func TestEndWatches(t *testing.T) {
 	})
 }
 
+// A fault that is limited to one type leaves the watches and lists of others alone.
+func TestFaultsOfOneType(t *testing.T) {
+	const secrets, path = "/api/v1/secrets?watch=1&resourceVersion=1", faultsPath
+	for fault, want := range map[string]error{ // each in its own bubble
+		"end?resource=configmaps": io.EOF, "cut?resource=configmaps": io.ErrUnexpectedEOF, "cut?resource=configmaps&next=1": io.ErrUnexpectedEOF,
+		"cut?resource=configmaps&lists=true": io.ErrUnexpectedEOF, "compact?resource=configmaps": nil,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/a", "d/b")
+				other, one := f.watch(secrets), f.watch(configMaps+"&resourceVersion=3")
+				if a := f.do(http.MethodPost, path+fault, ""); a.code != http.StatusOK || strings.HasPrefix(a.body, "0") {
+					t.Fatalf("%d %s", a.code, a.body)
+				}
+				later, list := f.watch(secrets), f.get("/api/v1/secrets")
+				must[string](t)(f.Create("secrets", configMap("d", "s")))
+				other.want("ADDED s@4")
+				later.want("ADDED s@4")
+				if list.err != nil {
+					t.Errorf("a list of another type: %v", list.err)
+				}
+				switch {
+				case strings.HasSuffix(fault, "next=1"):
+					one = f.watch(configMaps + "&resourceVersion=3")
+				case strings.HasSuffix(fault, "lists=true"):
+					if a := f.get("/api/v1/configmaps"); !errors.Is(a.err, want) {
+						t.Errorf("the list ends with %v", a.err)
+					}
+					return
+				case want == nil: // the window is empty, and what is open goes on
+					f.watch(configMaps + "&resourceVersion=2").want("ERROR Expired")
+					if l := f.list("/api/v1/configmaps?resourceVersion=2&resourceVersionMatch=Exact"); describe(l) != "2: d/a" {
+						t.Errorf("the state at 2 is %s; etcd was not compacted", describe(l))
+					}
+					f.touch("d/a")
+					one.want("MODIFIED a@5")
+					return
+				}
+				one.wantEnd(want)
+			})
+		})
+	}
+}
+
+// What ends is the watch whose client does not read, and it ends after the bytes that were on their way.
+func TestEndSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		const large = 100_000 // more than the buffers on the way
+		must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
+		slow, quick := f.watch(configMaps+"&resourceVersion=2"), f.watch(configMaps+"&resourceVersion=2")
+		synctest.Wait()
+		if n := must[int](t)(f.End(End{Slow: true})); n != 0 {
+			t.Errorf("%d watches are slow before the first event", n)
+		}
+		rest := make(chan []byte)
+		go func() {
+			b, _ := io.ReadAll(quick.r)
+			rest <- b
+		}()
+		for range 3 {
+			f.touch("d/a")
+			synctest.Wait() // the slow watch is in the middle of the first event
+		}
+		if n := must[int](t)(f.End(End{Slow: true, Resource: "configmaps"})); n != 1 {
+			t.Errorf("%d watches are slow, want 1", n)
+		}
+		slow.want("MODIFIED a@3")
+		slow.wantEnd(io.EOF)
+		f.touch("d/a")
+		synctest.Wait()
+		f.EndWatches()
+		if n := bytes.Count(<-rest, []byte("MODIFIED")); n != 4 {
+			t.Errorf("the other watch got %d changes of 4", n)
+		}
+	})
+}
+
 func TestInject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

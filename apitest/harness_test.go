@@ -36,6 +36,12 @@ func (f *fixture) failNext(x Failure) {
 	}
 }
 
+// Cut is Server.Cut with a resource that there is.
+func (f *fixture) Cut(c Cut) int {
+	f.Helper()
+	return must[int](f.T)(f.Server.Cut(c))
+}
+
 // memoryClient returns a client whose every connection is a pipe to handler.
 func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
 	network := memnet.New()

@@ -27,11 +27,11 @@ type Repeat struct {
 
 // RepeatItem makes the next lists have an object twice: at its place, and once more at the end.
 func (s *Server) RepeatItem(x Repeat) error {
-	switch {
-	case x.Lists < 0:
+	if x.Lists < 0 {
 		return fmt.Errorf("repeat an item: %d lists: want 1 or more", x.Lists)
-	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
-		return fmt.Errorf("repeat an item: resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
+	}
+	if err := s.checkResource(x.Resource); err != nil {
+		return fmt.Errorf("repeat an item: %w", err)
 	}
 	x.Lists = max(x.Lists, 1)
 	s.faults.mu.Lock()

@@ -30,12 +30,13 @@ func (s *Server) Rewrite(x Rewrite) error {
 	switch {
 	case x.Count < 0:
 		return fmt.Errorf("rewrite events: count %d: want 1 or more", x.Count)
-	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
-		return fmt.Errorf("rewrite events: resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
 	case x.Type != "" && !slices.Contains([]eventType{watchcache.Added, watchcache.Modified, watchcache.Deleted}, eventType(x.Type)):
 		return fmt.Errorf("rewrite events: type %q: want ADDED, MODIFIED or DELETED", x.Type)
 	case len(x.Patch) == 0:
 		return fmt.Errorf("rewrite events: no patch says what to change")
+	}
+	if err := s.checkResource(x.Resource); err != nil {
+		return fmt.Errorf("rewrite events: %w", err)
 	}
 	x.Count = max(x.Count, 1)
 	s.faults.mu.Lock()

@@ -100,7 +100,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 			return err
 		}
 		s.faults.repeatItem(req, s.storage, t.table, p)
-		writeList(s.faults.cutList(w, req), req, f, p)
+		writeList(s.faults.cutList(w, req, t.table.res.ID()), req, f, p)
 		return nil
 	case "get":
 		if t.subresource == "finalize" {

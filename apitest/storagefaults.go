@@ -21,6 +21,24 @@ func (s *Server) Compact() {
 	s.storage.compact()
 }
 
+// CompactWindow empties the windows of one type in every replica that is not frozen. From then on, a watch of the type at an earlier
+// version gets a 410, as after so many changes of the type that its window has moved on. Lists at earlier versions and continue
+// tokens work as before, because etcd does not compact one type alone; see Compact. Open watches go on.
+func (s *Server) CompactWindow(resource string) error {
+	t, err := s.table(resource)
+	if err != nil {
+		return fmt.Errorf("compact a window: %w", err)
+	}
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	for _, r := range s.storage.replicas {
+		if !r.frozen {
+			r.of(t).Forget()
+		}
+	}
+	return nil
+}
+
 // Refill makes every replica that is not frozen fill its cache of a type again: the open watches of the type end cleanly and without
 // a reason, and its window is empty. kube-apiserver does so when its watch of etcd has failed, and for a custom type when its
 // definition has changed. See https://github.com/kubernetes/kubernetes/issues/123074.
@@ -98,7 +116,7 @@ func (s *Server) Restore(x Restore) error {
 		for _, l := range listeners {
 			l.breakAll()
 		}
-		s.Cut(Cut{Reset: true})
+		_, _ = s.Cut(Cut{Reset: true}) // it names no resource
 	}
 	for _, r := range st.replicas { // after the connections are broken, see Replica.cache
 		r.frozen = false

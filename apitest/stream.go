@@ -17,12 +17,13 @@ type stream struct {
 	spared   bool          // no fault changes this stream
 	wake     chan struct{} // holds a token after a field below has changed
 
-	mu     sync.Mutex
-	open   bool // the head of the answer was sent
-	cut    *Cut
-	left   int64    // bytes to write before the cut
-	ended  bool     // the stream has to end cleanly
-	inject [][]byte // to be sent before the next bytes
+	mu      sync.Mutex
+	open    bool // the head of the answer was sent
+	cut     *Cut
+	left    int64    // bytes to write before the cut
+	ended   bool     // the stream has to end cleanly
+	writing bool     // the client has not taken all bytes of the last write
+	inject  [][]byte // to be sent before the next bytes
 }
 
 // signal tells the goroutine of the stream that a field has changed. The goroutine looks when it waits next.
@@ -91,13 +92,18 @@ func (st *stream) write(b []byte) error {
 			cut = nil
 		}
 	}
+	st.writing = len(b) > 0
 	st.mu.Unlock()
 	if len(b) > 0 {
 		write := st.out.write
 		if cut != nil {
 			write = st.out.writeCut
 		}
-		if err := write(b); err != nil {
+		err := write(b)
+		st.mu.Lock()
+		st.writing, ended = false, st.ended
+		st.mu.Unlock()
+		if err != nil {
 			return err
 		}
 	}
@@ -165,17 +171,16 @@ type cutWriter struct {
 }
 
 // cutList returns the writer for a list: a cutWriter if the list must be cut, and otherwise w.
-func (f *faults) cutList(w http.ResponseWriter, req *http.Request) http.ResponseWriter {
+func (f *faults) cutList(w http.ResponseWriter, req *http.Request, resource string) http.ResponseWriter {
 	if spared(req) {
 		return w
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.listCuts) == 0 {
+	cut := takeCut(&f.listCuts, resource)
+	if cut == nil {
 		return w
 	}
-	cut := f.listCuts[0]
-	f.listCuts = f.listCuts[1:]
 	return cutWriter{w, &stream{faults: f, out: newBody(w), cut: cut, left: cut.After}}
 }
 

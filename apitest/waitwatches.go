@@ -14,7 +14,7 @@ var errClosed = errors.New("the server is closed")
 // see it. A watch that was cut or told to end does not count, nor does one whose request had the header X-Relist-Faults: off. All
 // replicas count together.
 //
-// If ctx ends or the server is closed first, the error says how many watches are open. If the server has no such resource,
+// If ctx ends or the server is closed first, the error says how many watches are open, and wraps the cause of ctx. If the server has no such resource,
 // WaitForWatches returns an error at once.
 func (s *Server) WaitForWatches(ctx context.Context, resource string, n int) error {
 	if s.storage.tables[resource] == nil {
@@ -30,7 +30,7 @@ func (s *Server) WaitForWatches(ctx context.Context, resource string, n int) err
 		case <-changed:
 			continue
 		case <-ctx.Done():
-			err = ctx.Err()
+			err = context.Cause(ctx)
 		case <-s.done:
 			err = errClosed
 		}

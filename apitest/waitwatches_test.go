@@ -3,6 +3,8 @@ package apitest
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +67,25 @@ func TestWaitForWatches(t *testing.T) {
 		f.Compact()
 		f.watch("/api/v1/configmaps?watch=1&resourceVersion=1")
 		waits("wait for 1 watch of configmaps, 0 open: context deadline exceeded", 1)
+
+		// Over HTTP, too.
+		ask := func(method, query, want string, code int) {
+			t.Helper()
+			if a := f.do(method, faultsPath+"watches?"+query, ""); a.code != code || !strings.HasPrefix(a.body, want) {
+				t.Errorf("%s: %d %s, want %s", query, a.code, a.body, want)
+			}
+		}
+		f.watch(pods)
+		ask(http.MethodGet, "resource=pods", "1 watch of pods open\n", http.StatusOK)
+		ask(http.MethodGet, "resource=pods&count=2&timeout=1m", "wait for 2 watches of pods, 1 open: timeout=1m0s is over", http.StatusGatewayTimeout)
+		ask(http.MethodGet, "resource=pod", `wait for watches of "pod": the server has no resource of this name`, http.StatusBadRequest)
+		ask(http.MethodGet, "count=2&resources=pods", `watches has no parameter "resources": want count, resource, timeout`, http.StatusBadRequest)
+		ask(http.MethodPost, "resource=pods", "watches is a question: use GET", http.StatusMethodNotAllowed)
+		go func() {
+			pass(time.Second)
+			f.watch(pods)
+		}()
+		ask(http.MethodGet, "resource=pods&count=2", "2 watches of pods open\n", http.StatusOK)
 
 		go func() { done <- wait("configmaps", 2, time.Hour) }()
 		synctest.Wait()
