@@ -38,8 +38,8 @@
 //
 // # What it is not
 //
-// There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept,
-// and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
+// There is no schema: an object is any JSON with valid metadata, defaults are filled in only in the ports of a Service, unknown
+// fields are kept, and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
 // controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Server-side
 // apply knows lists by their names. docs/apitest.md has a table of the differences from
 // kube-apiserver; test/conformance/apiserver compares the two.

@@ -78,6 +78,8 @@ func newRules(res *Resource) rules {
 		r.prepareUpdate = func(obj, _ map[string]any) { labelNamespace(metadataOf(obj)) }
 	case "services":
 		r.name = validation.NameIsDNS1035Label
+		r.prepare = func(obj, _ map[string]any) { completePorts(obj) }
+		r.prepareUpdate = func(obj, _ map[string]any) { completePorts(obj) }
 	case "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io":
 		r.name = nameInPath
 	case "secrets":
@@ -120,6 +122,34 @@ func prepareNamespace(obj, meta map[string]any) {
 	if obj["status"] == nil {
 		obj["status"] = map[string]any{"phase": "Active"}
 	}
+}
+
+// completePorts fills in what the ports of a Service lack: the protocol, and the target, which is the port. So if a patch changes the port
+// alone, the target stays what the port was.
+func completePorts(obj map[string]any) {
+	spec, _ := obj["spec"].(map[string]any)
+	ports, _ := spec["ports"].([]any)
+	if len(ports) == 0 {
+		return
+	}
+	ports = slices.Clone(ports)
+	for i := range ports {
+		port, _ := ports[i].(map[string]any)
+		if port["port"] == nil {
+			continue // it is no port, and kube-apiserver would refuse it
+		}
+		port = maps.Clone(port)
+		if v := port["protocol"]; v == nil || v == "" {
+			port["protocol"] = "TCP"
+		}
+		if v := port["targetPort"]; v == nil || v == "" || sameJSON(v, 0) {
+			port["targetPort"] = port["port"]
+		}
+		ports[i] = port
+	}
+	spec = maps.Clone(spec)
+	spec["ports"] = ports
+	obj["spec"] = spec
 }
 
 // prepareSecret moves stringData into data, in base64, and sets the default type.

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -272,3 +273,33 @@ func TestWritesAtOnce(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// The ports of a Service get a protocol and a target. A target that was derived from a port is then a value like any other.
+func TestDefaultPorts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		const path = "/api/v1/namespaces/d/services"
+		for _, step := range []struct{ method, path, media, body, want string }{
+			{
+				"POST", "", "", `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80},{"port":53,"protocol":"UDP","targetPort":"dns"},{"port":1,"protocol":"","targetPort":0}]}}`,
+				`[{"port":80,"protocol":"TCP","targetPort":80},{"port":53,"protocol":"UDP","targetPort":"dns"},{"port":1,"protocol":"TCP","targetPort":1}]`,
+			},
+			{
+				"PATCH", "/s", "json-patch+json", `[{"op":"replace","path":"/spec/ports/0/port","value":81},{"op":"remove","path":"/spec/ports/1"},{"op":"remove","path":"/spec/ports/1"}]`,
+				`[{"port":81,"protocol":"TCP","targetPort":80}]`,
+			},
+			{"PUT", "/s", "", `{"metadata":{"name":"s"},"spec":{"ports":[{"port":82}]}}`, `[{"port":82,"protocol":"TCP","targetPort":82}]`},
+			{"PATCH", "/s", "merge-patch+json", `{"spec":{"ports":[{"port":83},5]}}`, `[{"port":83,"protocol":"TCP","targetPort":83},5]`},
+		} {
+			a := f.do(step.method, path+step.path, step.body, "Content-Type: application/"+cmp.Or(step.media, "json"))
+			if want := `"spec":{"ports":` + step.want + `}`; !strings.Contains(a.body, want) {
+				t.Errorf("%s %s: %d %s\nwant %s", step.method, step.body, a.code, a.body, want)
+			}
+		}
+		obj := map[string]any{"metadata": map[string]any{"namespace": "d", "name": "go"}, "spec": map[string]any{"ports": []any{map[string]any{"port": 80}}}}
+		must[string](t)(f.Create("services", obj))
+		if port := obj["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any); len(port) != 1 {
+			t.Errorf("the caller's object has become %v", obj)
+		}
+	})
+}
