@@ -82,7 +82,7 @@ func (s *Server) Get(resource, namespace, name string) (map[string]any, error) {
 	if r == nil {
 		return nil, notFound(t.res, name)
 	}
-	return r.decode(t.res)
+	return t.shown(r).decode(t.res)
 }
 
 // List returns copies of all objects of a namespace in key order, and the version of that state. If namespace is "", it
@@ -96,7 +96,7 @@ func (s *Server) List(resource, namespace string) (items []map[string]any, resou
 	p := s.storage.present(t, watchcache.Selection{Namespace: namespace}, 0)
 	s.storage.mu.RUnlock()
 	for _, o := range p.Objects {
-		obj, err := o.(*revision).decode(t.res)
+		obj, err := t.shown(o.(*revision)).decode(t.res)
 		if err != nil {
 			return nil, "", err
 		}

@@ -132,7 +132,7 @@ func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revisio
 		}
 		return nil, err
 	}
-	obj, err := cur.decode(t.res)
+	obj, err := t.shown(cur).decode(t.res)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revisio
 	if gone && (!t.rules.graceful || w.direct) {
 		r, err := s.bury(t, cur)
 		if err == nil && t.res.ID() == "namespaces" && !w.direct {
-			r, err = newRevision(t.res, terminating(obj), r.rv)
+			r, err = t.encode(terminating(obj), r.rv)
 		}
 		return r, err
 	}
@@ -168,7 +168,7 @@ func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revisio
 			if cur, err = s.put(t, obj, cur.tracked); err != nil {
 				return nil, err
 			}
-		} else if cur, err = newRevision(t.res, obj, cur.rv); err != nil {
+		} else if cur, err = t.encode(obj, cur.rv); err != nil {
 			return nil, err
 		}
 		return s.bury(t, cur)

@@ -25,7 +25,7 @@ func (t *table) page(sel selection, p *watchcache.Page) *page {
 		out.meta.ShardInfo = sel.shardInfo()
 	}
 	for i, o := range p.Objects {
-		out.items[i] = o.(*revision)
+		out.items[i] = t.shown(o.(*revision))
 	}
 	return out
 }

@@ -59,7 +59,7 @@ func (f *faults) repeatItem(req *http.Request, st *storage, t *table, p *page) {
 		}
 		again := p.items[at]
 		if older := st.before(t, again); x.Older && older != nil {
-			p.items[at] = older
+			p.items[at] = t.shown(older)
 		}
 		p.items = append(p.items, again)
 		return

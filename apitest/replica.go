@@ -21,13 +21,13 @@ type Replica struct {
 	frozen bool // under the lock of storage
 
 	mu     sync.Mutex
-	caches map[*table]*watchcache.Cache // of the types that somebody has written or asked for
-	idle   *watchcache.Cache            // all other types have what this one has: no objects, a version and a window
+	caches map[*contents]*watchcache.Cache // of the types that somebody has written or asked for
+	idle   *watchcache.Cache               // all other types have what this one has: no objects, a version and a window
 }
 
 // newReplica returns a replica whose caches are filled now. The caller holds the lock of the storage.
 func (s *Server) newReplica(name string) *Replica {
-	r := &Replica{srv: s, name: name, caches: make(map[*table]*watchcache.Cache)}
+	r := &Replica{srv: s, name: name, caches: make(map[*contents]*watchcache.Cache)}
 	r.idle = r.newCache()
 	r.fillAll()
 	s.storage.replicas = append(s.storage.replicas, r)
@@ -43,13 +43,13 @@ func (r *Replica) newCache() *watchcache.Cache {
 func (r *Replica) of(t *table) *watchcache.Cache {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.caches[t]
+	c := r.caches[t.contents]
 	if c == nil {
 		c = r.newCache()
 		oldest, _ := r.idle.Window()
 		fill(c, oldest, nil)
 		c.Progress(r.idle.Version())
-		r.caches[t] = c
+		r.caches[t.contents] = c
 		select {
 		case <-r.srv.done:
 			c.Lose() // as Close has done to the others
@@ -69,7 +69,7 @@ func (r *Replica) fillAll() {
 	s := r.srv.storage
 	fill(r.idle, s.rv, nil)
 	for _, t := range s.tables { // each by itself: the order does not matter
-		if r.caches[t] != nil || t.log.Len() > 0 {
+		if r.caches[t.contents] != nil || t.log.Len() > 0 {
 			r.fill(t)
 		}
 	}

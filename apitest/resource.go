@@ -103,6 +103,7 @@ func DefaultResources() []Resource {
 		{Group: "batch", Plural: "jobs", Kind: "Job", Categories: all, Status: true},
 		{Group: "coordination.k8s.io", Plural: "leases", Kind: "Lease"},
 		{Group: "discovery.k8s.io", Plural: "endpointslices", Kind: "EndpointSlice"},
+		{Group: "events.k8s.io", Plural: "events", Kind: "Event", ShortNames: []string{"ev"}},
 		{Group: "networking.k8s.io", Plural: "ingresses", Kind: "Ingress", ShortNames: []string{"ing"}, Status: true},
 		{Group: "networking.k8s.io", Plural: "networkpolicies", Kind: "NetworkPolicy", ShortNames: []string{"netpol"}},
 		{Group: "rbac.authorization.k8s.io", Plural: "clusterroles", Kind: "ClusterRole", ClusterScoped: true},
@@ -111,6 +112,9 @@ func DefaultResources() []Resource {
 	}
 	for i := range resources {
 		resources[i].Fields = watchcache.SelectableFields(resources[i].GroupResource())
+		if resources[i].ID() == groupEvents {
+			resources[i].Fields = groupEventFields()
+		}
 	}
 	return resources
 }

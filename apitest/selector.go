@@ -20,12 +20,12 @@ type selection struct {
 
 // newSelection reads the selectors of a request. If a field selector names a field that the type does not have, the error
 // is the 400 of kube-apiserver.
-func newSelection(res *Resource, namespace string, opts *internalversion.ListOptions) (selection, error) {
-	sel := selection{Selection: watchcache.Selection{Namespace: namespace, Labels: opts.LabelSelector, Fields: opts.FieldSelector}}
-	if sel.Fields != nil {
-		for _, req := range sel.Fields.Requirements() {
-			if !offersField(res, req.Field) {
-				return sel, apierrors.NewBadRequest(unknownField(res, req.Field))
+func newSelection(t *table, namespace string, opts *internalversion.ListOptions) (selection, error) {
+	sel := selection{Selection: watchcache.Selection{Namespace: namespace, Labels: opts.LabelSelector, Fields: t.storedFields(opts.FieldSelector)}}
+	if opts.FieldSelector != nil {
+		for _, req := range opts.FieldSelector.Requirements() {
+			if !offersField(t.res, req.Field) {
+				return sel, apierrors.NewBadRequest(unknownField(t.res, req.Field))
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		sel, err := newSelection(t.table.res, t.namespace, opts)
+		sel, err := newSelection(t.table, t.namespace, opts)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		s.writeObject(w, f, http.StatusOK, rev)
+		s.writeObject(w, f, http.StatusOK, t.table.shown(rev))
 		return nil
 	case "create", "update", "patch", "delete", "deletecollection":
 		return s.serveWrite(w, req, t, v, f)

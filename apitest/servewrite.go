@@ -69,7 +69,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if dryRun && r.rv > before {
 		r = r.undated(cur)
 	}
-	s.writeObject(w, f, code, r)
+	s.writeObject(w, f, code, t.table.shown(r))
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	if err != nil {
 		return err
 	}
-	sel, err := newSelection(t.table.res, t.namespace, opts)
+	sel, err := newSelection(t.table, t.namespace, opts)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 			return err
 		}
 		if err == nil && !gone.deleted {
-			p.items[i] = gone
+			p.items[i] = t.table.shown(gone)
 		}
 	}
 	writeList(w, req, f, p)

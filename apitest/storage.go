@@ -30,9 +30,14 @@ type storage struct {
 
 // A table holds one type.
 type table struct {
-	res   *Resource
-	rules rules
+	res    *Resource
+	rules  rules
+	stored *Resource // res, unless another type has the same objects: events.k8s.io
+	*contents
+}
 
+// contents are the objects of a table. The two tables of Events share theirs.
+type contents struct {
 	// log has the present objects, and the changes since the last compaction. It is a watch cache, because that can do
 	// what etcd does: it lists a state of the past, and a watch brings the changes after a version. Before the first write, it is
 	// storage.unused.
@@ -59,7 +64,10 @@ func newStorage(resources []Resource, rv uint64) *storage {
 	}
 	for _, r := range resources {
 		res := r.complete()
-		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), log: s.unused}
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), stored: &res, contents: &contents{s.unused}}
+	}
+	if core, group := s.tables[coreEvents], s.tables[groupEvents]; core != nil && group != nil {
+		group.stored, group.rules, group.contents = core.res, core.rules, core.contents
 	}
 	return s
 }
@@ -206,7 +214,7 @@ func (s *storage) restore(rv uint64) {
 func (s *storage) fork(t *table, key string) *storage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	f := newStorage([]Resource{*t.res}, s.rv)
+	f := newStorage([]Resource{*t.stored, *t.res}, s.rv)
 	if r := t.current(key); r != nil {
 		f.tables[t.res.ID()].log = newLog(s.rv, []watchcache.Object{r})
 	}

@@ -184,6 +184,7 @@ func (wa *watch) append(b []byte, events []watchcache.Event) []byte {
 
 // event appends one event. A fault may replace the object of the event.
 func (wa *watch) event(b []byte, typ eventType, r *revision) []byte {
+	r = wa.table.shown(r)
 	if !wa.stream.spared {
 		r = wa.srv.faults.rewrite(wa.table.res, typ, r)
 	}

@@ -110,7 +110,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 
 // put encodes obj as the next version and commits it. The caller holds the lock.
 func (s *storage) put(t *table, obj map[string]any, tracked bool) (*revision, error) {
-	r, err := newRevision(t.res, obj, s.rv+1)
+	r, err := t.encode(obj, s.rv+1)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -162,11 +162,11 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	if cur == nil {
 		return nil, notFound(t.res, w.name)
 	}
-	old, err := cur.decode(t.res)
+	old, err := t.shown(cur).decode(t.res)
 	if err != nil {
 		return nil, err
 	}
-	arg, err := cur.decode(t.res)
+	arg, err := t.shown(cur).decode(t.res)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 			return nil, err
 		}
 	}
-	same, err := newRevision(t.res, next, cur.rv)
+	same, err := t.encode(next, cur.rv)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

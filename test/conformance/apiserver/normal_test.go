@@ -37,7 +37,7 @@ var comparedHeaders = []string{"Content-Type", "Retry-After", "Cache-Control", "
 
 // wholeKinds are the kinds whose objects have no defaults: everything in them is compared. Of others, kind and metadata are.
 var wholeKinds = []string{
-	"ConfigMap", "ConfigMapList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
+	"ConfigMap", "ConfigMapList", "Event", "EventList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
 	"PartialObjectMetadata", "PartialObjectMetadataList", "Table", "APIVersions", "APIGroup",
 }
 
@@ -142,12 +142,20 @@ func (n *normalizer) typed(v any, bookmark bool) any {
 			}
 			out[k] = all
 		case bookmark && k != "kind" && k != "apiVersion": // the empty rest of a type is as the type has it
-		case k == "serverAddressByClientCIDRs":
+		case k == "serverAddressByClientCIDRs", kind == "Event" && empty(member): // the server writes all members of an Event
+		case kind == "Service" && k == "spec":
+			spec, _ := member.(map[string]any)
+			out[k] = spec["ports"]
 		case whole || k == "kind" || k == "apiVersion":
 			out[k] = member
 		}
 	}
 	return out
+}
+
+func empty(v any) bool {
+	m, object := v.(map[string]any)
+	return v == nil || v == "" || object && len(m) == 0
 }
 
 // withKind marks an item, so that it is compared as its list is; whether it had a kind is compared too.
@@ -281,10 +289,10 @@ func place(seen map[string][]string, object, s string) string {
 // ours are the names that both sides have to describe; kube-apiserver has more.
 var ours = []string{
 	"configmaps", "secrets", "pods", "pods/status", "namespaces", "namespaces/status", "nodes", "services", "leases",
-	"deployments", "deployments/status", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles",
+	"deployments", "deployments/status", "events", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles",
 }
 
-var ourGroups = []string{"apps", "batch", "coordination.k8s.io", "example.com", "rbac.authorization.k8s.io"}
+var ourGroups = []string{"apps", "batch", "coordination.k8s.io", "events.k8s.io", "example.com", "rbac.authorization.k8s.io"}
 
 func discovered(m map[string]any) any {
 	out := map[string]any{"kind": m["kind"], "apiVersion": m["apiVersion"], "groupVersion": m["groupVersion"]}

@@ -83,3 +83,70 @@ func specialRules() []request {
 		get(ns + "/events?fieldSelector=involvedObject.name%3Dp"), get(ns + "/events?fieldSelector=reason%3Dr,type%3DNormal"),
 	}
 }
+
+// ports are the defaults of the ports of a Service. What has become of a default stays as it is if the field that it came from changes.
+func ports() []request {
+	const path = "/api/v1/namespaces/{ns}/services"
+	service := func(name, ports string) string {
+		return `{"apiVersion":"v1","kind":"Service","metadata":{"name":"` + name + `"},"spec":{"clusterIP":"None","selector":{"a":"b"},"ports":` + ports + `}}`
+	}
+	return []request{
+		post(path, service("a", `[{"name":"a","port":80},{"name":"b","port":53,"protocol":"UDP","targetPort":"dns"},{"name":"c","port":1,"targetPort":0},{"name":"d","port":2,"targetPort":""}]`)),
+		get(path + "/a"), get(path),
+		patch("json-patch+json", path+"/a", `[{"op":"replace","path":"/spec/ports/0/port","value":81}]`),
+		patch("json-patch+json", path+"/a", `[{"op":"remove","path":"/spec/ports/0/targetPort"}]`),
+		patch("merge-patch+json", path+"/a", `{"spec":{"ports":[{"port":82}]}}`), patch("merge-patch+json", path+"/a", `{"metadata":{"labels":{"a":"b"}}}`),
+		put(path+"/a", service("a", `[{"port":83}]`)), put(path+"/a", service("a", `[{"port":84,"targetPort":83,"protocol":"TCP"}]`)), put(path+"/a", service("a", `null`)),
+		put(path+"/made", service("made", `[{"port":80}]`)),
+		patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":80}]`)), patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":80}]`)),
+		patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":81}]`)),
+	}
+}
+
+// events are written in one of their two groups and read in both.
+func events() []request {
+	const (
+		core, events = "/api/v1/namespaces/{ns}/events", "/apis/events.k8s.io/v1/namespaces/{ns}/events"
+		merge        = "merge-patch+json"
+	)
+	old := func(name, more string) string {
+		return `{"metadata":{"name":"` + name + `"},"involvedObject":{"kind":"Pod","namespace":"{ns}","name":"p","fieldPath":"spec.containers{c}"},"reason":"Pulled",` +
+			`"message":"as it was","type":"Normal"` + more + `}`
+	}
+	now := func(name, more string) string {
+		return `{"metadata":{"name":"` + name + `"},"regarding":{"kind":"Pod","namespace":"{ns}","name":"q"},"reason":"Scheduled","note":"as it is","type":"Normal",` +
+			`"action":"Binding","eventTime":"2024-01-02T03:04:05.000006Z","reportingController":"example.com/scheduler","reportingInstance":"s-1"` + more + `}`
+	}
+	r := []request{
+		post(core, old("old", `,"source":{"component":"kubelet","host":"n"},"firstTimestamp":"2024-01-01T00:00:00Z","lastTimestamp":"2024-01-01T00:00:01Z","count":2`)).as("old"),
+		post(core, old("new", `,"eventTime":"2024-01-02T03:04:05.000006Z","action":"a","reportingComponent":"example.com/kubelet","reportingInstance":"n","related":{"kind":"Node","name":"n"}`)),
+		post(events, now("now", `,"series":{"count":2,"lastObservedTime":"2024-01-02T03:04:06.000006Z"}`)).as("now"),
+		post(events, now("old", ``)), post(core, old("now", ``)), post(events, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"x"}}`),
+		patch(merge, events+"/now", `{"series":{"count":3,"lastObservedTime":"2024-01-02T03:04:07.000006Z"}}`).as("now2"),
+		patch("strategic-merge-patch+json", core+"/old", `{"count":3,"message":"once more"}`), patch("json-patch+json", core+"/old", `[{"op":"replace","path":"/message","value":"again"}]`),
+		patch("json-patch+json", events+"/now", `[{"op":"test","path":"/note","value":"as it is"},{"op":"replace","path":"/series/count","value":4}]`),
+		patch(merge, events+"/now", `{"kind":"Nope"}`), patch(merge, events+"/none", `{}`),
+		patch("apply-patch+yaml", core+"/applied?fieldManager=me", `{"apiVersion":"v1","kind":"Event",`+old("applied", "")[1:]),
+		put(events+"/put", now("put", ``)), put(events+"/put", now("put", `,"series":{"count":2,"lastObservedTime":"2024-01-02T03:04:06.000006Z"}`)),
+		put(core+"/put", old("none", ``)), post(events+"?dryRun=All", now("dry", ``)), get(core + "/dry"),
+	}
+	for _, path := range []string{core, events} {
+		for _, name := range []string{"old", "new", "now", "put", "none"} {
+			r = append(r, get(path+"/"+name), get(path+"/"+name+"?resourceVersion=0"))
+		}
+		for _, query := range []string{
+			"", "?limit=2", "?fieldSelector=involvedObject.name%3Dp", "?fieldSelector=regarding.name%3Dp", "?fieldSelector=regarding.fieldPath%3Dspec.containers{c}", "?fieldSelector=reason%3DPulled,type%3DNormal",
+			"?fieldSelector=reportingComponent%3Dexample.com/kubelet", "?fieldSelector=reportingController%3Dexample.com/kubelet", "?fieldSelector=source%3Dkubelet", "?fieldSelector=metadata.name%3Dold",
+			"?fieldSelector=metadata.namespace%3D{ns}", "?fieldSelector=note%3Da",
+			"?watch=1&timeoutSeconds=1&resourceVersion={old.rv}", "?watch=1&timeoutSeconds=1&resourceVersion={old.rv}&fieldSelector=reason%3DScheduled",
+		} {
+			r = append(r, get(path+query))
+		}
+		for _, accept := range []string{"application/vnd.kubernetes.protobuf", "application/yaml", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"} {
+			r = append(r, get(path+"/now", "Accept: "+accept))
+		}
+	}
+	return append(r, get("/apis/events.k8s.io"), get("/apis/events.k8s.io/v1"), get("/apis/events.k8s.io/v1/events?fieldSelector=metadata.namespace%3D{ns}"),
+		get("/apis/events.k8s.io/v1/namespaces/{ns}/pods"), get("/apis/events.k8s.io/v1beta1/namespaces/{ns}/events"),
+		del(events+"/old", ``), get(core+"/old"), del(core+"/now", ``), get(events+"/now"), del(events+"/none", ``), del(events, ``), get(core))
+}

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,9 @@ func exchanged(t *testing.T) []runtime.Object {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"a": {0, 1, 255}, "b": {}}, Type: "Opaque", Immutable: &yes},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"b": "2", "a": ""}, BinaryData: map[string][]byte{"x": {0, 255}}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "svc"}, Spec: corev1.ServiceSpec{
-			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromString("http")}, {Port: 81, TargetPort: intstr.FromInt32(8081)}},
+			Ports: []corev1.ServicePort{
+				{Port: 80, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString("http")}, {Port: 81, Protocol: corev1.ProtocolUDP, TargetPort: intstr.FromInt32(8081)},
+			},
 		}},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
@@ -52,6 +55,10 @@ func exchanged(t *testing.T) []runtime.Object {
 		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}, Spec: batchv1.JobSpec{Suspend: &yes}},
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}},
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, FirstTimestamp: at, EventTime: metav1.NewMicroTime(at.Add(1500)), Count: 3},
+		&eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: "e2"}, EventTime: metav1.NewMicroTime(at.Add(1500)), DeprecatedFirstTimestamp: at, DeprecatedCount: 3, Note: "n", ReportingController: "c",
+			Regarding: corev1.ObjectReference{Kind: "Pod", Name: "p"}, Series: &eventsv1.EventSeries{Count: 2, LastObservedTime: metav1.NewMicroTime(at.Add(2500))},
+		},
 	}
 	return append(all, pods(t)...)
 }

@@ -73,7 +73,7 @@ func sections() []section {
 	return append(all,
 		section{"many objects", manyObjects()},
 		section{"accept", accepts()}, section{"discovery", descriptions()}, section{"namespaces", namespaces()},
-		section{"special rules", specialRules()}, section{"owners", owners()},
+		section{"special rules", specialRules()}, section{"ports", ports()}, section{"events", events()}, section{"owners", owners()},
 	)
 }
 

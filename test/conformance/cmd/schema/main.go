@@ -14,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -45,6 +46,7 @@ var roots = []any{
 	batchv1.Job{},
 	coordinationv1.Lease{},
 	discoveryv1.EndpointSlice{},
+	eventsv1.Event{},
 	networkingv1.Ingress{},
 	networkingv1.NetworkPolicy{},
 	rbacv1.ClusterRole{},

@@ -1,0 +1,109 @@
+package apitest
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
+)
+
+// kube-apiserver stores an Event once, and serves it in two groups, in which some members have different names. In this server, the
+// storage has the names of the core group, and the table of the other group converts what it reads and writes.
+const (
+	coreEvents  = "events"
+	groupEvents = "events.events.k8s.io"
+)
+
+// eventMembers are the members with two names: that in the core group, and that in events.k8s.io.
+//
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+var eventMembers = [][2]string{
+	{"involvedObject", "regarding"},
+	{"message", "note"},
+	{"reportingComponent", "reportingController"},
+	{"source", "deprecatedSource"},
+	{"firstTimestamp", "deprecatedFirstTimestamp"},
+	{"lastTimestamp", "deprecatedLastTimestamp"},
+	{"count", "deprecatedCount"},
+}
+
+// groupEventFields returns the fields that a field selector can name in events.k8s.io: those of the core group, but for the source.
+func groupEventFields() (names []string) {
+	for _, field := range watchcache.SelectableFields(schema.GroupResource{Resource: coreEvents}) {
+		if field == "source" {
+			continue
+		}
+		first, rest, nested := strings.Cut(field, ".")
+		for _, m := range eventMembers {
+			if m[0] == first {
+				first = m[1]
+			}
+		}
+		if nested {
+			first += "." + rest
+		}
+		names = append(names, first)
+	}
+	return names
+}
+
+// storedFields returns a field selector with the names that the storage has.
+func (t *table) storedFields(sel fields.Selector) fields.Selector {
+	if t.stored == t.res || sel == nil {
+		return sel
+	}
+	stored, err := sel.Transform(func(field, value string) (string, string, error) {
+		for _, m := range eventMembers {
+			if rest, ok := strings.CutPrefix(field, m[1]); ok && (rest == "" || rest[0] == '.') {
+				field = m[0] + rest
+			}
+		}
+		return field, value, nil
+	})
+	if err != nil {
+		// unreachable: the function above returns none.
+		panic("apitest: " + err.Error())
+	}
+	return stored
+}
+
+// encode encodes an object, as the table has it, for the storage.
+func (t *table) encode(obj map[string]any, rv uint64) (*revision, error) {
+	if t.stored != t.res {
+		obj = renamed(obj, 1, 0)
+	}
+	return newRevision(t.stored, obj, rv)
+}
+
+// shown returns a state from the storage as the table has it.
+func (t *table) shown(r *revision) *revision {
+	if t.stored == t.res {
+		return r
+	}
+	obj, err := r.decode(t.stored)
+	if err == nil {
+		r, err = newRevision(t.res, renamed(obj, 0, 1), r.rv)
+	}
+	if err != nil {
+		// unreachable: newRevision has encoded it before.
+		panic(fmt.Sprintf("apitest: convert %s: %v", t.res.ID(), err))
+	}
+	return r
+}
+
+// renamed returns an Event with the names of another group. The column of eventMembers that its names are in is from.
+func renamed(obj map[string]any, from, to int) map[string]any {
+	out := maps.Clone(obj)
+	for _, m := range eventMembers {
+		delete(out, m[from])
+		delete(out, m[to]) // no member of this group
+		if v, ok := obj[m[from]]; ok {
+			out[m[to]] = v
+		}
+	}
+	return out
+}
