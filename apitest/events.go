@@ -34,21 +34,21 @@ var eventMembers = [][2]string{
 // groupEventFields returns the fields that a field selector can name in events.k8s.io: those of the core group, but for the source.
 func groupEventFields() (names []string) {
 	for _, field := range watchcache.SelectableFields(schema.GroupResource{Resource: coreEvents}) {
-		if field == "source" {
-			continue
+		if field != "source" {
+			names = append(names, renamedField(field, 0, 1))
 		}
-		first, rest, nested := strings.Cut(field, ".")
-		for _, m := range eventMembers {
-			if m[0] == first {
-				first = m[1]
-			}
-		}
-		if nested {
-			first += "." + rest
-		}
-		names = append(names, first)
 	}
 	return names
+}
+
+// renamedField returns the path of a member in the other group; from and to are columns of eventMembers.
+func renamedField(path string, from, to int) string {
+	for _, m := range eventMembers {
+		if rest, ok := strings.CutPrefix(path, m[from]); ok && (rest == "" || rest[0] == '.') {
+			return m[to] + rest
+		}
+	}
+	return path
 }
 
 // storedFields returns a field selector with the names that the storage has.
@@ -57,12 +57,7 @@ func (t *table) storedFields(sel fields.Selector) fields.Selector {
 		return sel
 	}
 	stored, err := sel.Transform(func(field, value string) (string, string, error) {
-		for _, m := range eventMembers {
-			if rest, ok := strings.CutPrefix(field, m[1]); ok && (rest == "" || rest[0] == '.') {
-				field = m[0] + rest
-			}
-		}
-		return field, value, nil
+		return renamedField(field, 1, 0), value, nil
 	})
 	if err != nil {
 		// unreachable: the function above returns none.
@@ -95,7 +90,7 @@ func (t *table) shown(r *revision) *revision {
 	return r
 }
 
-// renamed returns an Event with the names of another group. The column of eventMembers that its names are in is from.
+// renamed returns an Event with the names of the other group.
 func renamed(obj map[string]any, from, to int) map[string]any {
 	out := maps.Clone(obj)
 	for _, m := range eventMembers {

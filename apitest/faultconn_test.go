@@ -124,7 +124,7 @@ func TestListenTLS(t *testing.T) {
 			if (resp.ProtoMajor == 2) != http2 {
 				t.Errorf("answered by %s", resp.Proto)
 			}
-			s.Cut(Cut{Reset: true})
+			must[int](t)(s.Cut(Cut{Reset: true}))
 			if _, err := io.ReadAll(resp.Body); err == nil {
 				t.Error("the watch was not cut")
 			}

@@ -269,23 +269,22 @@ func (s *Server) serveWatches(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	q, err := watchesQuestion.parse(req.URL.RawQuery)
+	code, resource := http.StatusBadRequest, q.Get("resource")
+	if err == nil {
+		timeout := q.duration("timeout")
+		ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, fmt.Errorf("timeout=%s is over", timeout))
+		defer cancel()
+		err = s.WaitForWatches(ctx, resource, q.number("count"))
+		if ctx.Err() != nil || errors.Is(err, errClosed) {
+			code = http.StatusGatewayTimeout
+		}
+	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, err.Error(), code)
 		return
 	}
-	resource, timeout := q.Get("resource"), q.duration("timeout")
-	ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, fmt.Errorf("timeout=%s is over", timeout))
-	defer cancel()
-	err = s.WaitForWatches(ctx, resource, q.number("count"))
-	switch {
-	case err == nil:
-		open, _ := s.faults.watches(resource)
-		_, _ = fmt.Fprintf(w, "%s of %s open\n", counted(open, "watch", "watches"), resource) // if it returns an error, the client hung up
-	case ctx.Err() != nil, errors.Is(err, errClosed):
-		http.Error(w, err.Error(), http.StatusGatewayTimeout)
-	default:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	}
+	open, _ := s.faults.watches(resource)
+	_, _ = fmt.Fprintf(w, "%s of %s open\n", counted(open, "watch", "watches"), resource) // if it returns an error, the client hung up
 }
 
 func (s *Server) listFaults(w http.ResponseWriter) {

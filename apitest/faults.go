@@ -69,7 +69,7 @@ func (f *faults) open(out output, resource string, spared bool) *stream {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams[st] = struct{}{}
-	if c := takeCut(&f.cuts, resource); !spared && c != nil {
+	if c := takeCut(&f.cuts, resource, spared); c != nil {
 		st.cut, st.left = c, c.After
 		st.signal()
 	}
@@ -77,9 +77,9 @@ func (f *faults) open(out output, resource string, spared bool) *stream {
 }
 
 // takeCut removes and returns the first cut that is for a type, or returns nil.
-func takeCut(cuts *[]*Cut, resource string) *Cut {
+func takeCut(cuts *[]*Cut, resource string, spared bool) *Cut {
 	i := slices.IndexFunc(*cuts, func(c *Cut) bool { return c.Resource == "" || c.Resource == resource })
-	if i < 0 {
+	if i < 0 || spared {
 		return nil
 	}
 	c := (*cuts)[i]

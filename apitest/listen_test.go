@@ -69,7 +69,7 @@ func TestListen(t *testing.T) {
 func TestReset(t *testing.T) {
 	s, l, client := listen(t, false)
 	w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
-	s.Cut(Cut{Reset: true})
+	must[int](t)(s.Cut(Cut{Reset: true}))
 	if _, err := io.ReadAll(w.r); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v, want a reset", err)
 	}

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/sharding"
 
+	"github.com/relist-go/relist/internal/listoptions"
 	"github.com/relist-go/relist/watchcache"
 )
 
@@ -18,18 +20,21 @@ type selection struct {
 	shard []sharding.ShardRangeRequirement // ranges of hashes; an object is selected if its hash is in one of them; nil selects all
 }
 
-// newSelection reads the selectors of a request. If a field selector names a field that the type does not have, the error
+// newSelection reads the options of a request, with its selectors. If a field selector names a field that the type does not have, the error
 // is the 400 of kube-apiserver.
-func newSelection(t *table, namespace string, opts *internalversion.ListOptions) (selection, error) {
-	sel := selection{Selection: watchcache.Selection{Namespace: namespace, Labels: opts.LabelSelector, Fields: t.storedFields(opts.FieldSelector)}}
+func newSelection(t target, query url.Values) (sel selection, opts *internalversion.ListOptions, err error) {
+	if opts, err = listoptions.Parse(query); err != nil {
+		return sel, nil, err
+	}
+	sel = selection{Selection: watchcache.Selection{Namespace: t.namespace, Labels: opts.LabelSelector, Fields: t.table.storedFields(opts.FieldSelector)}}
 	if opts.FieldSelector != nil {
 		for _, req := range opts.FieldSelector.Requirements() {
-			if !offersField(t.res, req.Field) {
-				return sel, apierrors.NewBadRequest(unknownField(t.res, req.Field))
+			if res := t.table.res; !offersField(res, req.Field) {
+				return sel, nil, apierrors.NewBadRequest(unknownField(res, req.Field))
 			}
 		}
 	}
-	return sel, nil
+	return sel, opts, nil
 }
 
 // unknownField returns the text of kube-apiserver. It has one sentence for types with fields of their own, and another

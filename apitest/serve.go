@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/internal/listoptions"
 	"github.com/relist-go/relist/watchcache"
 )
 
@@ -81,11 +80,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 	}
 	switch v {
 	case "list", "watch":
-		opts, err := listoptions.Parse(req.URL.Query())
-		if err != nil {
-			return err
-		}
-		sel, err := newSelection(t.table, t.namespace, opts)
+		sel, opts, err := newSelection(t, req.URL.Query())
 		if err != nil {
 			return err
 		}

@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
-
-	"github.com/relist-go/relist/internal/listoptions"
 )
 
 // maxBody is kube-apiserver's limit for the body of a request.
@@ -139,11 +137,7 @@ func (r *revision) undated(cur *revision) *revision {
 
 // serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del metav1.DeleteOptions) error {
-	opts, err := listoptions.Parse(req.URL.Query())
-	if err != nil {
-		return err
-	}
-	sel, err := newSelection(t.table, t.namespace, opts)
+	sel, opts, err := newSelection(t, req.URL.Query())
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,10 @@ func TestSparedRequests(t *testing.T) {
 		if l := f.get("/api/v1/configmaps"); l.err == nil {
 			t.Error("the list of another was not cut")
 		}
+		f.watch(path, sparedHeader)
+		if w := f.get(path); w.err == nil {
+			t.Error("the watch of another was not cut")
+		}
 		if err := f.Refuse(0); err != nil {
 			t.Fatal(err)
 		}

@@ -25,33 +25,27 @@ func (s *Server) Compact() {
 // version gets a 410, as after so many changes of the type that its window has moved on. Lists at earlier versions and continue
 // tokens work as before, because etcd does not compact one type alone; see Compact. Open watches go on.
 func (s *Server) CompactWindow(resource string) error {
-	t, err := s.table(resource)
-	if err != nil {
-		return fmt.Errorf("compact a window: %w", err)
-	}
-	s.storage.mu.Lock()
-	defer s.storage.mu.Unlock()
-	for _, r := range s.storage.replicas {
-		if !r.frozen {
-			r.of(t).Forget()
-		}
-	}
-	return nil
+	return s.eachCache("compact a window", resource, func(r *Replica, t *table) { r.of(t).Forget() })
 }
 
 // Refill makes every replica that is not frozen fill its cache of a type again: the open watches of the type end cleanly and without
 // a reason, and its window is empty. kube-apiserver does so when its watch of etcd has failed, and for a custom type when its
 // definition has changed. See https://github.com/kubernetes/kubernetes/issues/123074.
 func (s *Server) Refill(resource string) error {
+	return s.eachCache("fill the caches again", resource, (*Replica).fill)
+}
+
+// eachCache calls change for a type in every replica that is not frozen. The error says what was being done.
+func (s *Server) eachCache(what, resource string, change func(*Replica, *table)) error {
 	t, err := s.table(resource)
 	if err != nil {
-		return fmt.Errorf("fill the caches again: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
 	for _, r := range s.storage.replicas {
 		if !r.frozen {
-			r.fill(t)
+			change(r, t)
 		}
 	}
 	return nil

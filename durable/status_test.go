@@ -18,7 +18,9 @@ func TestListedOfABrokenList(t *testing.T) {
 		for i := range 600 {
 			r.create("a", fmt.Sprint("o", i), nil)
 		}
-		r.server.Cut(apitest.Cut{Lists: true, After: 60_000, Next: 1000})
+		if _, err := r.server.Cut(apitest.Cut{Lists: true, After: 60_000, Next: 1000}); err != nil {
+			t.Fatal(err)
+		}
 		most := 0
 		trace := func(o *durable.Options) {
 			o.Reflector.PageSize = -1

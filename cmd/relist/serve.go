@@ -62,6 +62,7 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
   relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
   curl http://127.0.0.1:8080/_faults/                # what can be broken
+  curl 'http://127.0.0.1:8080/_faults/watches?resource=configmaps'   # waits for a watch
   curl -X POST 'http://127.0.0.1:8080/_faults/fail?verb=watch&status=410&reason=Expired'
   curl -X POST http://127.0.0.1:8080/_faults/cut   # the next watch gets the 410`,
 		Args:              cli.NoArgs,

@@ -92,7 +92,7 @@ func breakSomething(t *testing.T, r *rand.Rand, srv *apitest.Server) {
 		srv.SwallowBookmarks(r.IntN(2) == 0)
 		srv.SwallowInitialEventsEnd(r.IntN(2) == 0)
 	case 9:
-		srv.Cut(apitest.Cut{After: r.Int64N(2000), Next: 1 + r.IntN(5), Clean: r.IntN(2) == 0, Reset: r.IntN(2) == 0})
+		_, err = srv.Cut(apitest.Cut{After: r.Int64N(2000), Next: 1 + r.IntN(5), Clean: r.IntN(2) == 0, Reset: r.IntN(2) == 0})
 	case 10:
 		srv.CutWatches(r.Int64N(300))
 	default:
