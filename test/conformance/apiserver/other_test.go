@@ -138,7 +138,7 @@ func events() []request {
 			"", "?limit=2", "?fieldSelector=involvedObject.name%3Dp", "?fieldSelector=regarding.name%3Dp", "?fieldSelector=regarding.fieldPath%3Dspec.containers{c}", "?fieldSelector=reason%3DPulled,type%3DNormal",
 			"?fieldSelector=reportingComponent%3Dexample.com/kubelet", "?fieldSelector=reportingController%3Dexample.com/kubelet", "?fieldSelector=source%3Dkubelet", "?fieldSelector=metadata.name%3Dold",
 			"?fieldSelector=metadata.namespace%3D{ns}", "?fieldSelector=note%3Da",
-			"?watch=1&timeoutSeconds=1&resourceVersion={old.rv}", "?watch=1&timeoutSeconds=1&resourceVersion={old.rv}&fieldSelector=reason%3DScheduled",
+			"?watch=1&timeoutSeconds=2&resourceVersion={old.rv}", "?watch=1&timeoutSeconds=2&resourceVersion={old.rv}&fieldSelector=reason%3DScheduled",
 		} {
 			r = append(r, get(path+query))
 		}
