@@ -14,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/transport"
 )
@@ -41,6 +42,9 @@ func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attr
 		}
 	}
 	if a.Verb == "watch" {
+		if upgrades(req) {
+			return errUpgrade
+		}
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		go func() {
@@ -133,9 +137,6 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 					delete(p.Out.Header, name)
 				}
 			}
-			if offered := protocols(req); len(offered) > 0 {
-				p.Out.Header.Set("Sec-Websocket-Protocol", strings.Join(offered, ", "))
-			}
 			for name, values := range headers {
 				p.Out.Header[name] = values
 			}
@@ -160,6 +161,19 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 var forwarded = map[string]bool{
 	"Accept": true, "Accept-Encoding": true, "Content-Type": true, "Content-Length": true, "Content-Encoding": true,
 	"If-None-Match": true, "User-Agent": true, "Kubectl-Command": true, "Kubectl-Session": true,
-	"Connection": true, "Upgrade": true, "Sec-Websocket-Key": true, "Sec-Websocket-Version": true,
-	"Sec-Websocket-Extensions": true, "X-Stream-Protocol-Version": true,
 }
+
+// upgrades reports whether a request needs another protocol than HTTP. A client that offers h2c can
+// also do without, and the Java client offers it in every first request without TLS.
+func upgrades(req *http.Request) bool {
+	protocol := req.Header.Get("Upgrade")
+	return protocol != "" && !strings.EqualFold(protocol, "h2c")
+}
+
+// errUpgrade answers an upgrade that the upstream would have to make. The relay's own connections to
+// it are HTTP/2, which has no upgrades.
+var errUpgrade = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusNotImplemented,
+	Message: "the relay does not pass on connections that are upgraded (kubectl exec, attach, cp and port-forward, and a WebSocket watch " +
+		"that its cache cannot answer): send this request to the API server itself",
+}}

@@ -116,6 +116,10 @@ func (r *Relay) Run(ctx context.Context) error {
 // ServeHTTP answers one request.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache, private")
+	if fromForeignPage(req) {
+		writeError(w, apierrors.NewForbidden(noResource, "", errors.New("a web page of another origin sends this request, and the relay answers none")))
+		return
+	}
 	switch req.URL.Path {
 	case "/healthz", "/livez":
 		_, _ = w.Write([]byte("ok"))
@@ -157,12 +161,24 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 		return r.serveResource(w, req, user, u, t)
 	case isDiscovery(parts) && req.Method == http.MethodGet:
 		return r.discover(w, req, user, parts)
+	case upgrades(req):
+		return errUpgrade
 	case r.opts.PassOn:
 		return r.passOn(w, req, user)
 	case u != nil:
 		return apierrors.NewMethodNotSupported(u.GroupResource(), strings.ToLower(req.Method))
 	}
 	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only "+r.served()))
+}
+
+// fromForeignPage reports whether a browser says that a page of another origin sends a request. Only
+// WebSockets need this, because a page cannot read any other answer. It is asked of every request,
+// so that no kind of answer can be forgotten.
+func fromForeignPage(req *http.Request) bool {
+	return slices.ContainsFunc(req.Header.Values("Origin"), func(origin string) bool {
+		page, err := url.Parse(origin)
+		return err != nil || !strings.EqualFold(page.Host, req.Host)
+	})
 }
 
 // served names what the relay serves.
