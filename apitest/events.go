@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/relist-go/relist/watchcache"
 )
 
 // kube-apiserver stores an Event once, and serves it in two groups, in which some members have different names. In this server, the
@@ -31,21 +28,11 @@ var eventMembers = [][2]string{
 	{"count", "deprecatedCount"},
 }
 
-// groupEventFields returns the fields that a field selector can name in events.k8s.io: those of the core group, but for the source.
-func groupEventFields() (names []string) {
-	for _, field := range watchcache.SelectableFields(schema.GroupResource{Resource: coreEvents}) {
-		if field != "source" {
-			names = append(names, renamedField(field, 0, 1))
-		}
-	}
-	return names
-}
-
-// renamedField returns the path of a member in the other group; from and to are columns of eventMembers.
-func renamedField(path string, from, to int) string {
+// storedField returns the path that the core group has for a member of the other group.
+func storedField(path string) string {
 	for _, m := range eventMembers {
-		if rest, ok := strings.CutPrefix(path, m[from]); ok && (rest == "" || rest[0] == '.') {
-			return m[to] + rest
+		if rest, ok := strings.CutPrefix(path, m[1]); ok && (rest == "" || rest[0] == '.') {
+			return m[0] + rest
 		}
 	}
 	return path
@@ -57,7 +44,7 @@ func (t *table) storedFields(sel fields.Selector) fields.Selector {
 		return sel
 	}
 	stored, err := sel.Transform(func(field, value string) (string, string, error) {
-		return renamedField(field, 1, 0), value, nil
+		return storedField(field), value, nil
 	})
 	if err != nil {
 		// unreachable: the function above returns none.

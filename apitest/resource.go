@@ -35,7 +35,7 @@ type Resource struct {
 	Status bool
 
 	// Fields are the fields that a field selector can name, besides metadata.name and metadata.namespace. Each is the path of
-	// a member: "spec.nodeName".
+	// a member, such as "spec.nodeName", or a name that kube-apiserver has for a field of this built-in type.
 	Fields []string
 }
 
@@ -111,9 +111,8 @@ func DefaultResources() []Resource {
 		{Group: "example.com", Plural: "widgets", Kind: "Widget", ShortNames: []string{"wd"}, Custom: true, Status: true},
 	}
 	for i := range resources {
-		resources[i].Fields = watchcache.SelectableFields(resources[i].GroupResource())
-		if resources[i].ID() == groupEvents {
-			resources[i].Fields = groupEventFields()
+		for _, field := range watchcache.SelectableFields(resources[i].GroupResource()) {
+			resources[i].Fields = append(resources[i].Fields, field.Name)
 		}
 	}
 	return resources

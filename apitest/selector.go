@@ -54,7 +54,8 @@ func offersField(res *Resource, field string) bool {
 	case "metadata.name":
 		return true
 	case "metadata.namespace":
-		return !res.ClusterScoped || !ownFields(res) // without own fields, a cluster-scoped type has this one, too
+		// Without own fields, a cluster-scoped type has this one, too.
+		return (!res.ClusterScoped || !ownFields(res)) && watchcache.SelectsNamespace(res.GroupResource())
 	}
 	return slices.Contains(res.Fields, field)
 }
@@ -65,18 +66,18 @@ func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 // selectableFields returns the values that field selectors compare. It is called once for each revision.
 func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set {
 	set := fields.Set{"metadata.name": r.name, "metadata.namespace": r.namespace}
-	for _, path := range res.Fields {
-		v := lookup(obj, path)
-		if m, ok := v.(map[string]any); ok && path == "source" {
-			v = m["component"] // an Event: the selector for source compares source.component
+	known := watchcache.SelectableFields(res.GroupResource())
+	for _, name := range res.Fields {
+		field := watchcache.Field{Name: name, Members: []string{name}} // of a custom type
+		if i := slices.IndexFunc(known, func(f watchcache.Field) bool { return f.Name == name }); i >= 0 {
+			field = known[i]
 		}
-		switch {
-		case path == "status.podIPs":
-			set[path] = "" // kube-apiserver compares with the empty string
-		case v != nil:
-			set[path] = fmt.Sprint(v)
-		default:
-			set[path] = watchcache.AbsentField(path)
+		set[name] = field.Absent
+		for _, path := range field.Members {
+			if v := lookup(obj, path); v != nil && v != "" {
+				set[name] = fmt.Sprint(v)
+				break
+			}
 		}
 	}
 	return set

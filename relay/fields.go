@@ -5,62 +5,84 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/watchcache"
 )
 
 // selectable are the fields of a resource that a field selector can name.
 type selectable struct {
-	names   []string        // of the fields, the most frequent selectors first
-	absent  []string        // the value of each if an object lacks it
-	members map[string]int  // the index of a field in names, by the path of its member
+	fields  []field         // the most frequent selectors first
+	members map[string]int  // the index in fieldValues.values, by the path of a member
 	parents map[string]bool // the paths of the objects that have such members
 }
 
-// selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the upstream answers what names one.
-func selectableOf(resource schema.GroupResource) *selectable {
-	s := &selectable{
-		names: []string{"metadata.name", "metadata.namespace"}, absent: []string{"", ""},
-		members: map[string]int{}, parents: map[string]bool{},
+// A field has the first of some values that is not empty.
+type field struct {
+	name   string
+	from   []int // indices in fieldValues.values
+	absent string
+}
+
+// selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the upstream
+// answers what names one. It also answers what names the namespace of a type without namespaces, or of
+// one of those for which that is an error.
+func selectableOf(resource discovery.Resource) *selectable {
+	s := &selectable{members: map[string]int{"metadata.name": 0, "metadata.namespace": 1}, parents: map[string]bool{}}
+	s.fields = append(s.fields, field{name: "metadata.name", from: []int{0}})
+	if resource.Namespaced && watchcache.SelectsNamespace(resource.GroupResource()) {
+		s.fields = append(s.fields, field{name: "metadata.namespace", from: []int{1}})
 	}
-	for _, name := range watchcache.SelectableFields(resource) {
-		path := name
-		if name == "source" {
-			path = "source.component" // an Event
-		}
-		s.members[path] = len(s.names)
-		s.names, s.absent = append(s.names, name), append(s.absent, watchcache.AbsentField(name))
-		for i, c := range path {
-			if c == '.' {
-				s.parents[path[:i]] = true
+	for _, f := range watchcache.SelectableFields(resource.GroupResource()) {
+		own := field{name: f.Name, absent: f.Absent}
+		for _, path := range f.Members {
+			if _, known := s.members[path]; !known {
+				s.members[path] = len(s.members)
+			}
+			own.from = append(own.from, s.members[path])
+			for i, c := range path {
+				if c == '.' {
+					s.parents[path[:i]] = true
+				}
 			}
 		}
+		s.fields = append(s.fields, own)
 	}
 	return s
 }
 
 // fieldValues are the fields of one object. They are no map, because a list with a field selector looks at every object.
 type fieldValues struct {
-	names, values []string // names is shared
+	of     *selectable
+	values []string
+}
+
+func (s *selectable) find(name string) int {
+	return slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
 }
 
 // Has implements [fields.Fields].
-func (f *fieldValues) Has(name string) bool { return slices.Contains(f.names, name) }
+func (v *fieldValues) Has(name string) bool { return v.of.find(name) >= 0 }
 
 // Get implements [fields.Fields].
-func (f *fieldValues) Get(name string) string {
-	if i := slices.Index(f.names, name); i >= 0 {
-		return f.values[i]
+func (v *fieldValues) Get(name string) string {
+	i := v.of.find(name)
+	if i < 0 {
+		return ""
 	}
-	return ""
+	for _, from := range v.of.fields[i].from {
+		if v.values[from] != "" {
+			return v.values[from]
+		}
+	}
+	return v.of.fields[i].absent
 }
 
 // of returns the fields of an object that has none but its name.
 func (s *selectable) of(name, namespace string) *fieldValues {
-	f := &fieldValues{s.names, slices.Clone(s.absent)}
-	f.values[0], f.values[1] = name, namespace
-	return f
+	v := &fieldValues{s, make([]string, len(s.members))}
+	v.values[0], v.values[1] = name, namespace
+	return v
 }
 
 // read reads the value of the member at a path, and keeps it if it is a field.
@@ -83,7 +105,7 @@ func (s *selectable) read(dec *jsontext.Decoder, path string, into *fieldValues)
 // judges reports whether the relay can tell which objects a field selector selects.
 func (s *selectable) judges(selector fields.Selector) bool {
 	for _, req := range selector.Requirements() {
-		if !slices.Contains(s.names, req.Field) {
+		if s.find(req.Field) < 0 {
 			return false
 		}
 	}

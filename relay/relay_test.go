@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/watchcache"
@@ -46,14 +47,20 @@ func TestFields(t *testing.T) {
 		{"pods", `"spec":"x"`, "spec.hostNetwork", "false"},
 		{"pods", `"spec":{"hostNetwork":true}`, "spec.hostNetwork", "true"},
 		{"pods", `"spec":{}`, "metadata.namespace", "shop"},
-		{"events", `"source":{"component":"kubelet","host":"n1"}`, "source", "kubelet"},
+		{"pods", `"spec":{"nodeName":"n1"}`, "spec.host", "n1"},
+		{"pods", `"status":{"podIPs":["1.2.3.4"]}`, "status.podIPs", ""},
+		{"events", `"reportingComponent":"scheduler","source":{"component":"kubelet","host":"n1"}`, "source", "kubelet"},
+		{"events", `"source":{"component":""},"reportingComponent":"scheduler"`, "source", "scheduler"},
 		{"events", `"source":"x"`, "source", ""},
+		{"jobs.batch", `"status":{"succeeded":2,"successful":3}`, "status.successful", "2"},
+		{"jobs.batch", `"status":{}`, "status.successful", "0"},
 	} {
 		raw, err := listwatch.ParseRaw([]byte(`{"metadata":{"name":"a","namespace":"shop","resourceVersion":"5"},` + tt.members + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := newState(raw, selectableOf(schema.GroupResource{Resource: tt.resource}))
+		gr := schema.ParseGroupResource(tt.resource)
+		o, err := newState(raw, selectableOf(discovery.Resource{GroupVersionResource: gr.WithVersion("v1"), Namespaced: true}))
 		if err != nil {
 			t.Fatal(err)
 		}

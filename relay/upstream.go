@@ -36,7 +36,7 @@ func newUpstream(client *transport.Client, resource discovery.Resource, opts *Op
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 	u := &upstream{Resource: resource, cache: watchcache.New(opts.Cache)}
-	u.feed = &feed{cache: u.cache, fields: selectableOf(resource.GroupResource())}
+	u.feed = &feed{cache: u.cache, fields: selectableOf(resource)}
 	if u.metadata, err = lw.Metadata(); err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}

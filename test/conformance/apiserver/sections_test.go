@@ -74,6 +74,7 @@ func sections() []section {
 		section{"many objects", manyObjects()},
 		section{"accept", accepts()}, section{"discovery", descriptions()}, section{"namespaces", namespaces()},
 		section{"special rules", specialRules()}, section{"ports", ports()}, section{"events", events()}, section{"owners", owners()},
+		section{"field selectors", fieldSelectors()},
 	)
 }
 
