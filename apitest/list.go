@@ -50,7 +50,7 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 	}
 	p, err := cache.List(ctx, q)
 	if recent && apierrors.IsTimeout(err) || errors.Is(err, watchcache.ErrNotCached) {
-		p, err = s.read(t, q, recent)
+		p, err = s.read(t, q)
 	}
 	if err != nil {
 		return nil, err
@@ -89,14 +89,14 @@ func expired(q watchcache.Query, token watchcache.Token) error {
 }
 
 // read answers a list from the storage: at the version of the past that it asks for, or at the present one.
-func (s *storage) read(t *table, q watchcache.Query, recent bool) (*watchcache.Page, error) {
+func (s *storage) read(t *table, q watchcache.Query) (*watchcache.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if recent {
-		return s.present(t, q.Selection, q.Limit), nil
-	}
 	token := past(q)
-	if token.Version < s.compacted { // since it was looked at
+	switch {
+	case token.Version == 0:
+		token.Version = s.rv
+	case token.Version < s.compacted: // since it was looked at
 		return nil, expired(q, token)
 	}
 	return s.list(t, q.Selection, token.Start, token.Version, q.Limit)

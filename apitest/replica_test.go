@@ -54,3 +54,23 @@ func TestWaitForReplica(t *testing.T) {
 		}
 	})
 }
+
+// A list that continues after a 410 goes on with the present state, also at a replica that is behind:
+// no page is older than the one before it.
+func TestContinueAtAReplicaThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		f.create("d/b")
+		b := f.Replica("b")
+		b.Freeze()
+		f.create("d/c")
+		first := f.list("/api/v1/configmaps?limit=1")
+		f.ExpireContinue()
+		expired := f.list("/api/v1/configmaps?limit=1&continue=" + first.Metadata.Continue)
+		f.Route(b)
+		if l := f.list("/api/v1/configmaps?continue=" + expired.Metadata.Continue); describe(first) != "4: d/a ...2" || describe(l) != "5: d/b d/c" {
+			t.Errorf("%s, then %s", describe(first), describe(l))
+		}
+	})
+}

@@ -113,6 +113,28 @@ func TestReadsAreTheServers(t *testing.T) {
 	})
 }
 
+// TestContinueAfterA410 shows that a list which continues after a 410 goes on with a state that is not
+// older than its first page, although the relay's cache is.
+func TestContinueAfterA410(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		r.create("a", "n1")
+		r.create("b", "n1")
+		r.other()
+		list := func(query string) (version, token string, count int) {
+			var l metav1.PartialObjectMetadataList
+			_ = json.Unmarshal([]byte(r.get("/api/v1/pods"+query).body), &l)
+			return l.ResourceVersion, l.Continue, len(l.Items)
+		}
+		first, token, _ := list("?limit=1")
+		r.server.ExpireContinue()
+		_, token, _ = list("?limit=1&continue=" + token)
+		if next, _, n := list("?continue=" + token); first != "4" || next != "5" || n != 1 {
+			t.Errorf("the first page is of version %s, the next one with %d objects of version %s", first, n, next)
+		}
+	})
+}
+
 // TestMetadataOnly compares the other form that a relay writes.
 func TestMetadataOnly(t *testing.T) {
 	t.Parallel()

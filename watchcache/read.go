@@ -43,6 +43,7 @@ type Page struct {
 //	V                              some   at V
 //	V                Exact         any    at V
 //	(continue)                            at the version of the first page
+//	(continue, after a 410)               that the storage has now: ErrNotCached
 //
 // A state is in the cache if the window reaches back to its version; otherwise List returns ErrNotCached. A list of one
 // object at one version is also ErrNotCached, because kube-apiserver reads it from etcd.
@@ -66,7 +67,7 @@ func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
 		case q.ResourceVersion != "" && q.ResourceVersion != "0":
 			return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 		case token.Version == 0:
-			return c.page(ctx, q.Selection, token.Start, 0, limit)
+			return nil, ErrNotCached // the cache may be older than the first page
 		}
 		return c.exact(ctx, q.Selection, token.Start, token.Version, limit)
 	case q.ResourceVersion == "":
@@ -79,17 +80,17 @@ func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
 		}
 		return c.exact(ctx, q.Selection, "", version, limit)
 	}
-	return c.page(ctx, q.Selection, "", version, limit)
+	return c.page(ctx, q.Selection, version, limit)
 }
 
 // page returns the present state, once it is as new as version.
-func (c *Cache) page(ctx context.Context, sel Selection, start string, version uint64, limit int64) (*Page, error) {
+func (c *Cache) page(ctx context.Context, sel Selection, version uint64, limit int64) (*Page, error) {
 	if err := c.rlock(ctx, version); err != nil {
 		return nil, err
 	}
 	s := state{version: c.version, now: c.states.Snapshot()}
 	c.mu.RUnlock()
-	return s.page(sel, start, limit), nil
+	return s.page(sel, "", limit), nil
 }
 
 // ListAt returns the objects of the state at version from the key start on. It does not wait. It returns [ErrNotCached] if the window

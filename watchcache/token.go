@@ -14,7 +14,7 @@ import (
 
 // A Token is a continue token: where a list continues, and at which version.
 type Token struct {
-	Version uint64 // 0: the present state, whatever the version of the first page was
+	Version uint64 // 0: the present state, which is not older than the first page
 	Start   string // the key from which the list continues
 }
 
