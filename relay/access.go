@@ -44,7 +44,7 @@ func (r *Relay) allow(ctx context.Context, user *User, a Attributes) error {
 	resource := schema.GroupResource{Group: a.Group, Resource: a.Resource}
 	switch {
 	case err != nil:
-		return apierrors.NewServiceUnavailable("the relay cannot find out what you may do: " + err.Error())
+		return apierrors.NewServiceUnavailable("the relay cannot find out what you may do" + told(err))
 	case d.Allowed:
 		return nil
 	case a.Path != "":

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -10,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -435,6 +438,7 @@ func TestPassOn(t *testing.T) {
 		want       int
 	}{
 		{"a user", "/api/v1/namespaces/a/secrets?x=%2F", User{Name: "bob", UID: "7", Groups: []string{"g", "h"}, Extra: map[string][]string{"example.org/a": {"b"}}}, nil, 200},
+		{"keys that no header can have", "/x", User{Name: "bob", Extra: map[string][]string{"a:b": {"1"}, "a@b=c": {"2"}, "Key": {"3"}, "key": {"4"}, "100%": {"5"}, "a_b é": {"6"}}}, nil, 200},
 		{"credentials", "/x", User{Name: "bob"}, http.Header{"Authorization": {"Bearer of-bob"}, "Cookie": {"a=b"}, "X-Remote-User": {"alice"}}, 200},
 		{"a header that is said to be of the connection", "/x", User{Name: "bob"}, http.Header{"Connection": {"Impersonate-User, Authorization"}}, 200},
 		{"a name that is not one", "/x", User{Name: "bob"}, http.Header{"Impersonate_user": {"alice"}}, 200},
@@ -461,10 +465,51 @@ func TestPassOn(t *testing.T) {
 		case !slices.Equal(sent.Header.Values("Impersonate-User"), []string{tt.user.Name}) || !slices.Equal(sent.Header.Values("Impersonate-Group"), tt.user.Groups):
 			t.Errorf("%s: the server got %v", tt.what, sent.Header)
 		}
+		extra := map[string][]string{}
+		for name, values := range sent.Header { // each by itself, and as kube-apiserver reads it
+			if key, found := strings.CutPrefix(strings.ToLower(name), "impersonate-extra-"); found {
+				if key, err = url.PathUnescape(key); err != nil || http.CanonicalHeaderKey(name) != name {
+					t.Errorf("%s: %q: %v", tt.what, name, err)
+				}
+				extra[key] = values
+			}
+		}
+		if !maps.EqualFunc(extra, tt.user.Extra, slices.Equal) {
+			t.Errorf("%s: the server got %q", tt.what, extra)
+		}
 		for name := range tt.header {
 			if name != "Authorization" && sent.Header.Get(name) != "" {
 				t.Errorf("%s: the server got %s", tt.what, name)
 			}
 		}
+	}
+}
+
+// TestNoAddressOfTheServer shows that a reader is told that the API server is away, and not where it is.
+func TestNoAddressOfTheServer(t *testing.T) {
+	t.Parallel()
+	away, err := transport.NewClient(transport.Config{Server: "http://secret.internal", RoundTripper: roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("dial tcp: lookup secret.internal: no such host")
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := func(*http.Request) (*User, error) { return &User{Name: "bob"}, nil }
+	for _, authorize := range []func(context.Context, *User, Attributes) (Decision, error){AllowAll, AccessReviews(away, time.Minute, time.Minute)} {
+		play(t, Options{PassOn: true, Authenticate: user, Authorize: authorize}, func(r *rig) {
+			r.create("a", "n1")
+			r.relay.client = away
+			if err := r.server.Refuse(0); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{
+				"/api/v1/pods", "/api/v1", "/api/v1/secrets", "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+			} {
+				host := strings.TrimPrefix(r.listener.URL, "http://")
+				if got := r.get(path); got.code != 503 || strings.Contains(got.body, "secret") || strings.Contains(got.body, host) {
+					t.Errorf("%s: %+v", path, got)
+				}
+			}
+		})
 	}
 }

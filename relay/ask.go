@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -109,7 +108,7 @@ func (r *Relay) passOn(w http.ResponseWriter, req *http.Request, user *User) err
 	}
 	as["Impersonate-Group"] = user.Groups
 	for key, values := range user.Extra { // each is a header: the order does not matter
-		as[http.CanonicalHeaderKey("Impersonate-Extra-"+url.PathEscape(key))] = values
+		as[extraHeader(key)] = values
 	}
 	for name, values := range as { // each is judged by itself: the order does not matter
 		if slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != v }) {
@@ -119,6 +118,23 @@ func (r *Relay) passOn(w http.ResponseWriter, req *http.Request, user *User) err
 	}
 	r.forward(w, req, req.URL.EscapedPath(), req.URL.RawQuery, as)
 	return nil
+}
+
+// extraHeader returns the name of the header for a key of a user's extra. The API server makes its
+// letters small, and then undoes the escapes: so capital letters are escaped, like all that a name
+// cannot have.
+//
+// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+func extraHeader(key string) string {
+	name := []byte("Impersonate-Extra-")
+	for _, c := range []byte(key) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' {
+			name = append(name, c)
+		} else {
+			name = fmt.Appendf(name, "%%%02x", c)
+		}
+	}
+	return http.CanonicalHeaderKey(string(name))
 }
 
 // forward sends a request to the upstream with the relay's credentials, and answers with what comes back.
@@ -143,7 +159,7 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode == http.StatusUnauthorized { // the relay's credentials are meant, and not the reader's
-				return errors.New("it does not know the relay")
+				return apierrors.NewUnauthorized("it does not know the relay")
 			}
 			if resp.Header.Get("Cache-Control") != "" {
 				w.Header().Del("Cache-Control") // the upstream's is added to what is there

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -176,7 +177,17 @@ func review(ctx context.Context, client *transport.Client, group, kind string, s
 
 // unreachable returns the error that a reader gets if the upstream does not answer.
 func unreachable(err error) error {
-	return apierrors.NewServiceUnavailable("the relay cannot reach the API server: " + err.Error())
+	return apierrors.NewServiceUnavailable("the relay cannot reach the API server" + told(err))
+}
+
+// told returns what a reader may know of a failed request to the upstream: what the API server said.
+// Other errors have its address. The relay's log has them, too, because its own requests fail alike.
+func told(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return ": " + status.Status().Message
+	}
+	return ""
 }
 
 // expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else any tenth of the
