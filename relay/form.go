@@ -2,13 +2,14 @@ package relay
 
 import (
 	"encoding/json"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/munnerz/goautoneg"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/watchcache"
 )
@@ -51,31 +52,40 @@ func metadataForm(version string) *form {
 	}
 }
 
-// negotiate returns the form that a client likes most, or nil if that is one that only the upstream can write.
-func negotiate(req *http.Request, u *upstream, list bool) *form {
-	accept := strings.Join(req.Header.Values("Accept"), ",")
+// negotiate returns the form that the API server would choose, or nil if only the upstream can write that,
+// or has to say that there is none. A client that likes protobuf or CBOR more than JSON gets JSON.
+func negotiate(req *http.Request, u *upstream, verb string) *form {
+	accept := req.Header.Get("Accept")
 	if accept == "" {
 		return wholeForm(u)
 	}
-	for clause := range strings.SplitSeq(accept, ",") {
-		media, params, err := mime.ParseMediaType(clause)
-		if err != nil || media != "application/json" && media != "*/*" && media != "application/*" {
-			continue // the client may like JSON less, but it takes JSON
-		}
-		as, kind := params["as"], "PartialObjectMetadata"
-		if list {
-			kind += "List"
-		}
-		switch {
-		case as == "":
-			return wholeForm(u)
-		case as == kind && params["g"] == "meta.k8s.io" && (params["v"] == "v1" || params["v"] == "v1beta1"):
-			return metadataForm(params["v"])
-		case as == "Table":
+	for _, clause := range goautoneg.ParseAccept(accept) {
+		as, converts := conversion(clause.Params)
+		stream := clause.Params["stream"]
+		switch media := clause.Type + "/" + clause.SubType; {
+		case media == "application/yaml", media == "application/*":
 			return nil
+		case media != "application/json" && media != "*/*", stream != "" && stream != "watch":
+			continue
+		case !converts:
+			return wholeForm(u)
+		case as.Group != metav1.GroupName || as.Version != "v1" && as.Version != "v1beta1":
+			continue
+		case as.Kind == "PartialObjectMetadataList" && verb == "list", as.Kind == "PartialObjectMetadata" && verb != "list":
+			return metadataForm(as.Version)
 		}
+		return nil
 	}
 	return nil
+}
+
+// conversion returns the type that the parameters of a media type ask for, if they ask for one.
+func conversion(params map[string]string) (as schema.GroupVersionKind, converts bool) {
+	for name, into := range map[string]*string{"as": &as.Kind, "g": &as.Group, "v": &as.Version} { // each by itself
+		value, given := params[name]
+		*into, converts = value, converts || given
+	}
+	return as, converts
 }
 
 // ID implements [watchcache.Form].

@@ -23,9 +23,12 @@ var noResource schema.GroupResource
 // serveResource answers a request for objects of a resource.
 func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *User, u *upstream, t target) error {
 	query := req.URL.Query()
-	opts, err := listoptions.Parse(query)
-	if err != nil {
-		return err
+	opts := &internalversion.ListOptions{} // of an object: the parameters of lists are ignored
+	if t.name == "" {
+		var err error
+		if opts, err = listoptions.Parse(query); err != nil {
+			return err
+		}
 	}
 	a := Attributes{Verb: "list", Group: u.Group, Version: u.Version, Resource: u.Resource.Resource, Namespace: t.namespace, Name: t.name}
 	sel := watchcache.Selection{Namespace: t.namespace, Labels: opts.LabelSelector, Fields: opts.FieldSelector}
@@ -54,14 +57,14 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		u.watches.Add(1)
 		defer u.watches.Add(-1)
 	}
-	f := negotiate(req, u, a.Verb == "list")
+	f := negotiate(req, u, a.Verb)
 	judged := t.name != "" || opts.ShardSelector == "" && (opts.FieldSelector == nil || u.feed.fields.judges(opts.FieldSelector))
 	switch {
 	case f == nil, !judged:
 	case a.Verb == "get":
 		if o, err := u.get(req.Context(), t, query); !errors.Is(err, watchcache.ErrNotCached) {
 			if err == nil {
-				writeObject(w, f, o)
+				writeObject(newReply(w, req), f, o)
 			}
 			return err
 		}
@@ -72,7 +75,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		})
 		if !errors.Is(err, watchcache.ErrNotCached) {
 			if err == nil {
-				writeList(body{w, http.NewResponseController(w)}, f, page)
+				writeList(newReply(w, req), f, page)
 			}
 			return err
 		}
@@ -117,15 +120,17 @@ func (u *upstream) get(ctx context.Context, t target, query url.Values) (*state,
 	return o.(*state), nil
 }
 
-func writeObject(w http.ResponseWriter, f *form, o *state) {
+func writeObject(w *reply, f *form, o *state) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(f.appendObject(nil, o), '\n')) // an error is a client that hung up
+	w.finish()
 }
 
 // listChunk is the number of bytes of a list that are collected for one write.
-const listChunk = 128 << 10
+const listChunk = gzipFrom
 
-func writeList(out body, f *form, p *watchcache.Page) {
+func writeList(w *reply, f *form, p *watchcache.Page) {
+	out := body{w, http.NewResponseController(w.ResponseWriter)}
 	defer out.close()
 	out.w.Header().Set("Content-Type", "application/json")
 	b := f.listHead(p)
@@ -133,7 +138,7 @@ func writeList(out body, f *form, p *watchcache.Page) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = f.appendItem(b, o.(*state)); len(b) >= listChunk {
+		if b = f.appendItem(b, o.(*state)); len(b) > listChunk {
 			if err := out.write(b); err != nil {
 				return // the client hung up
 			}
@@ -141,6 +146,7 @@ func writeList(out body, f *form, p *watchcache.Page) {
 		}
 	}
 	_ = out.write(append(b, "]}\n"...))
+	w.finish()
 }
 
 const (
@@ -188,7 +194,7 @@ func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a At
 		}
 	}
 	watcher, err := u.cache.Watch(req.Context(), q)
-	if err != nil && !apierrors.IsResourceExpired(err) {
+	if err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsTimeout(err) {
 		return err
 	}
 	out, hungUp, ok := open(w, req)

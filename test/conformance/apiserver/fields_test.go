@@ -22,7 +22,7 @@ import (
 func fieldSelectors() []request {
 	const ns, jobs, nodes = "/api/v1/namespaces/{ns}", "/apis/batch/v1/namespaces/{ns}/jobs", "/api/v1/nodes"
 	job := func(name string) string {
-		return `{"metadata":{"name":"` + name + `"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
+		return `{"metadata":{"name":"` + name + `","labels":{"a":"b"}},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
 	}
 	event := func(name, rest string) string {
 		return `{"metadata":{"name":"` + name + `"},"involvedObject":{"namespace":"{ns}","kind":"Pod","name":"p","uid":"u","apiVersion":"v1","resourceVersion":"7","fieldPath":"f"},"reason":"r",` + rest + `}`
@@ -32,10 +32,11 @@ func fieldSelectors() []request {
 		post(ns+"/events", event("old", `"type":"Normal","source":{"component":"kubelet"}`)),
 		post(ns+"/events", event("new", `"type":"Warning","eventTime":"2026-01-02T03:04:05.000000Z","action":"a","reportingComponent":"k8s.io/scheduler","reportingInstance":"i"`)),
 		post(ns+"/pods", `{"metadata":{"name":"plain"},"spec":{"containers":[{"name":"c","image":"i"}]}}`),
-		post(ns+"/pods", `{"metadata":{"name":"special"},"spec":{"nodeName":"n","hostNetwork":true,"restartPolicy":"Never","schedulerName":"s","containers":[{"name":"c","image":"i"}]}}`),
-		patch("merge-patch+json", ns+"/pods/special/status", `{"status":{"phase":"Running","podIP":"1.2.3.4","podIPs":[{"ip":"1.2.3.4"}],"nominatedNodeName":"m"}}`),
+		post(ns+"/pods", `{"metadata":{"name":"special"},"spec":{"nodeName":"{ns}","hostNetwork":true,"restartPolicy":"Never","schedulerName":"s","containers":[{"name":"c","image":"i"}]}}`),
+		post(ns+"/pods", `{"metadata":{"name":"running"},"spec":{"containers":[{"name":"c","image":"i"}]}}`),
+		patch("merge-patch+json", ns+"/pods/running/status", `{"status":{"phase":"Running","podIP":"1.2.3.4","podIPs":[{"ip":"1.2.3.4"}],"nominatedNodeName":"m"}}`),
 		post(nodes, `{"metadata":{"name":"{ns}","labels":{"s":"{ns}"}},"spec":{"unschedulable":true}}`),
-		post(ns+"/replicationcontrollers", `{"metadata":{"name":"rc"},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`),
+		post(ns+"/replicationcontrollers", `{"metadata":{"name":"rc","labels":{"a":"b"}},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`),
 		post(ns+"/secrets", `{"metadata":{"name":"s"},"type":"example.com/x"}`),
 		post(ns+"/services", `{"metadata":{"name":"s"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`),
 		get(ns + "/services").as("last"),
@@ -51,7 +52,7 @@ func fieldSelectors() []request {
 			"source=kubelet", "source=k8s.io/scheduler", "source=", "type=Normal", "type=",
 		}},
 		{ns + "/pods", []string{
-			"spec.nodeName=n", "spec.nodeName=", "spec.host=n", "spec.host=", "spec.restartPolicy=Never", "spec.schedulerName=s", "spec.serviceAccountName=",
+			"spec.nodeName={ns}", "spec.nodeName=", "spec.host={ns}", "spec.host=", "spec.restartPolicy=Never", "spec.schedulerName=s", "spec.serviceAccountName=",
 			"spec.hostNetwork=true", "spec.hostNetwork=false", "status.phase=Running", "status.phase=Pending", "status.podIP=1.2.3.4", "status.podIP=",
 			"status.podIPs=1.2.3.4", "status.podIPs=", "status.nominatedNodeName=m", "status.nominatedNodeName=",
 		}},
@@ -65,6 +66,11 @@ func fieldSelectors() []request {
 				query := "?labelSelector=" + map[string]string{nodes: "s%3D{ns}"}[one.path] + "&fieldSelector=" + strings.NewReplacer("=", "%3D", "/", "%2F").Replace(text)
 				r = append(r, get(one.path+query), get(one.path+query+"&resourceVersion={last.rv}")) // a relay has the second one in its cache
 			}
+		}
+	}
+	for _, query := range []string{"", "&resourceVersion=0", "&resourceVersion={last.rv}", "&resourceVersion={last.rv}&resourceVersionMatch=NotOlderThan", "&resourceVersion={last.rv}&resourceVersionMatch=Exact"} {
+		for _, path := range []string{"/api/v1/pods", ns + "/pods"} { // of one node, which has one Pod, and of none
+			r = append(r, get(path+"?limit=1&fieldSelector=spec.nodeName%3D{ns}"+query), get(path+"?limit=1&fieldSelector=spec.nodeName%3D{ns},spec.hostNetwork%3Dfalse"+query))
 		}
 	}
 	return r

@@ -25,7 +25,7 @@ import (
 // docs/relay.md. The pattern is as in known.
 var relayKnown = []difference{
 	{"versions that are no number", regexp.MustCompile(`^watches of .*watch=1&timeoutSeconds=1&resourceVersion=x |/a\?resourceVersion=x |^reads of (leases|widgets): .*/a\?resourceVersion=\{a2.rv\}`)},
-	{"watches in JSON", regexp.MustCompile(`watch=1&timeoutSeconds=1  \[Accept: application/(\*|json;q=0.1.*|vnd.kubernetes.protobuf, .*)\]`)},
+	{"protobuf before JSON", regexp.MustCompile(`watch=1&timeoutSeconds=1  \[Accept: application/vnd.kubernetes.protobuf, .*\]`)},
 	{"health", regexp.MustCompile(`GET /readyz `)},
 }
 

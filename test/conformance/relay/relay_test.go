@@ -161,7 +161,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 	version := regexp.MustCompile(`"resourceVersion":"(\d+)"`).FindStringSubmatch(newest)[1]
 	metadata := "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 	v := "resourceVersion=" + version
-	for _, tt := range []struct{ accept, path string }{
+	cases := []struct{ accept, path string }{
 		{"", "/api/v1/configmaps"},
 		{"", "/api/v1/configmaps?limit=2"},
 		{"", "/api/v1/configmaps?" + v},
@@ -204,7 +204,23 @@ func TestAnswersAreTheServers(t *testing.T) {
 		{"application/vnd.kubernetes.protobuf", "/api/v1/configmaps?" + v},
 		{"", "/api/v1"},
 		{"", "/version"},
+		{"", "/api/v1/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=999999999"},
+		{"", "/api/v1/namespaces?fieldSelector=metadata.namespace%3D&resourceVersion=0"},
+		{"", "/api/v1/namespaces/default/configmaps/c1?limit=x&labelSelector=%21%21&fieldSelector=a&resourceVersionMatch=x&watch=x&timeoutSeconds=x&" + v},
+		{"", "/api/v1/namespaces/default/configmaps/c1?sendInitialEvents=true&continue=x&resourceVersion=0"},
+	}
+	for _, accept := range []string{
+		"application/*", "application/*;q=0.1, application/json;q=0.2", "*/*", "APPLICATION/JSON", "text/html, */*;q=0.1", "application/yaml, application/json", "application/json;q=0, application/yaml",
+		"application/yaml;q=0.1, application/json;q=0.2", "application/json;v=v1", "application/json;g=x;v=y", "application/json;stream=x", "application/json;stream=watch;q=1",
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1, application/json",
+		"application/json;as=Nope;g=meta.k8s.io;v=v1, application/json", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1;q=0.1, application/json;q=0.9",
+		"application/json;q=0.1, application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1;q=0.9", "application/json; as=PartialObjectMetadata; g=meta.k8s.io; v=v1",
 	} {
+		for _, path := range []string{"?" + v, "/c1?" + v, "?watch=true&timeoutSeconds=1&" + v} {
+			cases = append(cases, struct{ accept, path string }{accept, "/api/v1/namespaces/default/configmaps" + path})
+		}
+	}
+	for _, tt := range cases {
 		got, want := r.get(r.url, tt.accept, tt.path), r.get(r.cluster.Access().URL, tt.accept, tt.path)
 		// The server writes objects of its own all the time, so its version, which is in tokens, too, moves between two requests.
 		if !strings.Contains(tt.path, "Exact") {

@@ -1,0 +1,61 @@
+package relay
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// gzipFrom is the number of bytes above which an answer is compressed, and gzipLevel is how well: both are
+// those of kube-apiserver.
+const (
+	gzipFrom  = 128 << 10
+	gzipLevel = 1
+)
+
+// A reply is an answer that has an end. If the client takes gzip and the first write is long, it is
+// compressed. Watches never are, because an event would wait in the compressor.
+type reply struct {
+	http.ResponseWriter
+	takesGzip bool
+	begun     bool
+	gzip      *gzip.Writer // nil: not compressed
+}
+
+func newReply(w http.ResponseWriter, req *http.Request) *reply {
+	// As kube-apiserver reads it: a gzip with a weight is none.
+	codings := strings.Split(req.Header.Get("Accept-Encoding"), ",")
+	return &reply{ResponseWriter: w, takesGzip: slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })}
+}
+
+// gzipWriters are not in use. Each has about a megabyte.
+var gzipWriters = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // it is a level
+	return w
+}}
+
+// Write implements [http.ResponseWriter].
+func (r *reply) Write(b []byte) (int, error) {
+	if !r.begun && r.takesGzip && len(b) > gzipFrom {
+		r.Header().Set("Content-Encoding", "gzip")
+		r.Header().Add("Vary", "Accept-Encoding")
+		r.gzip = gzipWriters.Get().(*gzip.Writer)
+		r.gzip.Reset(r.ResponseWriter)
+	}
+	r.begun = true
+	if r.gzip != nil {
+		return r.gzip.Write(b)
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// finish writes the end of what is compressed.
+func (r *reply) finish() {
+	if r.gzip != nil {
+		_ = r.gzip.Close() // an error is a client that hung up
+		gzipWriters.Put(r.gzip)
+	}
+}
