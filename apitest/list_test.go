@@ -242,3 +242,28 @@ func TestListItemsCarryKindForCustomTypesOnly(t *testing.T) {
 		}
 	})
 }
+
+// The Pods of one node are listed from an index, so a page that has them all has no token. The past has
+// no index.
+func TestPageOfOneNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		rv := ""
+		for _, name := range []string{"a", "b", "c"} {
+			rv = must[string](t)(f.Create("pods", map[string]any{
+				"metadata": map[string]any{"namespace": "d", "name": name},
+				"spec":     map[string]any{"nodeName": map[bool]string{true: "first", false: "second"}[name == "a"]},
+			}))
+		}
+		const node = "/api/v1/pods?limit=1&fieldSelector=spec.nodeName%3D"
+		for path, want := range map[string]bool{
+			node + "first": false, node + "second": true, node + "none": false,
+			node + "first&resourceVersion=" + rv:                                   true,
+			node + "first&resourceVersionMatch=NotOlderThan&resourceVersion=" + rv: false,
+		} { // each by itself
+			if l := f.list(path); (l.Metadata.Continue != "") != want {
+				t.Errorf("%s: %s, continue %q", path, describe(l), l.Metadata.Continue)
+			}
+		}
+	})
+}

@@ -88,7 +88,7 @@ func (c *Cache) page(ctx context.Context, sel Selection, version uint64, limit i
 	if err := c.rlock(ctx, version); err != nil {
 		return nil, err
 	}
-	s := state{version: c.version, now: c.states.Snapshot()}
+	s := state{version: c.version, now: c.states.Snapshot(), indexed: true}
 	c.mu.RUnlock()
 	return s.page(sel, "", limit), nil
 }
@@ -203,6 +203,10 @@ type state struct {
 	version uint64
 	now     *store.Snapshot[Object]
 	before  map[string]Object // nil: there was none
+
+	// indexed says that the objects of one node are found by an index, as kube-apiserver finds its
+	// Pods: then no other object follows, and the last page has no token.
+	indexed bool
 }
 
 // page collects up to limit objects, from the key start on.
@@ -212,8 +216,15 @@ func (s state) page(sel Selection, start string, limit int64) *Page {
 		p.Objects = make([]Object, 0, s.now.Len())
 	}
 	name, named := sel.Name()
+	node, ofNode := "", false
+	if s.indexed && sel.Fields != nil {
+		node, ofNode = sel.Fields.RequiresExactMatch(nodeField)
+	}
 	var remaining int64
 	for o := range s.objects(sel, start) {
+		if ofNode && o.GetFields().Get(nodeField) != node {
+			continue
+		}
 		if limit > 0 && int64(len(p.Objects)) == limit {
 			if named && object.Key(p.Objects[0]) == sel.Prefix()+name {
 				break // the selection is this object, and whoever may read it may not learn that there are others

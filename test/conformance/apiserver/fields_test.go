@@ -18,7 +18,7 @@ import (
 )
 
 // fieldSelectors name each field of the types of apitest, with a value that an object has, and with the
-// one that an object without the member has.
+// one that an object without the member has. A relay has the lists with a version in its cache.
 func fieldSelectors() []request {
 	const ns, jobs, nodes = "/api/v1/namespaces/{ns}", "/apis/batch/v1/namespaces/{ns}/jobs", "/api/v1/nodes"
 	job := func(name string) string {
@@ -27,50 +27,69 @@ func fieldSelectors() []request {
 	event := func(name, rest string) string {
 		return `{"metadata":{"name":"` + name + `"},"involvedObject":{"namespace":"{ns}","kind":"Pod","name":"p","uid":"u","apiVersion":"v1","resourceVersion":"7","fieldPath":"f"},"reason":"r",` + rest + `}`
 	}
-	r := []request{
-		post(jobs, job("none")), post(jobs, job("one")), patch("merge-patch+json", jobs+"/one/status", `{"status":{"succeeded":1}}`),
-		post(ns+"/events", event("old", `"type":"Normal","source":{"component":"kubelet"}`)),
-		post(ns+"/events", event("new", `"type":"Warning","eventTime":"2026-01-02T03:04:05.000000Z","action":"a","reportingComponent":"k8s.io/scheduler","reportingInstance":"i"`)),
-		post(ns+"/pods", `{"metadata":{"name":"plain"},"spec":{"containers":[{"name":"c","image":"i"}]}}`),
-		post(ns+"/pods", `{"metadata":{"name":"special"},"spec":{"nodeName":"{ns}","hostNetwork":true,"restartPolicy":"Never","schedulerName":"s","containers":[{"name":"c","image":"i"}]}}`),
-		post(ns+"/pods", `{"metadata":{"name":"running"},"spec":{"containers":[{"name":"c","image":"i"}]}}`),
-		patch("merge-patch+json", ns+"/pods/running/status", `{"status":{"phase":"Running","podIP":"1.2.3.4","podIPs":[{"ip":"1.2.3.4"}],"nominatedNodeName":"m"}}`),
-		post(nodes, `{"metadata":{"name":"{ns}","labels":{"s":"{ns}"}},"spec":{"unschedulable":true}}`),
-		post(ns+"/replicationcontrollers", `{"metadata":{"name":"rc","labels":{"a":"b"}},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`),
-		post(ns+"/secrets", `{"metadata":{"name":"s"},"type":"example.com/x"}`),
-		post(ns+"/services", `{"metadata":{"name":"s"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`),
-		get(ns + "/services").as("last"),
+	pod := func(name, spec string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{` + spec + `"containers":[{"name":"c","image":"i"}]}}`
 	}
+	var r []request
 	for _, one := range []struct {
-		path   string
-		values []string // field=value
+		path      string
+		writes    []request
+		selectors []string
 	}{
-		{jobs, []string{"status.successful=0", "status.successful=1"}},
-		{ns + "/events", []string{
-			"involvedObject.kind=Pod", "involvedObject.namespace={ns}", "involvedObject.name=p", "involvedObject.uid=u", "involvedObject.apiVersion=v1",
-			"involvedObject.resourceVersion=7", "involvedObject.fieldPath=f", "reason=r", "reportingComponent=k8s.io/scheduler", "reportingComponent=",
-			"source=kubelet", "source=k8s.io/scheduler", "source=", "type=Normal", "type=",
-		}},
-		{ns + "/pods", []string{
-			"spec.nodeName={ns}", "spec.nodeName=", "spec.host={ns}", "spec.host=", "spec.restartPolicy=Never", "spec.schedulerName=s", "spec.serviceAccountName=",
-			"spec.hostNetwork=true", "spec.hostNetwork=false", "status.phase=Running", "status.phase=Pending", "status.podIP=1.2.3.4", "status.podIP=",
-			"status.podIPs=1.2.3.4", "status.podIPs=", "status.nominatedNodeName=m", "status.nominatedNodeName=",
-		}},
-		{nodes, []string{"spec.unschedulable=true", "spec.unschedulable=false", "metadata.namespace="}},
-		{ns + "/replicationcontrollers", []string{"status.replicas=0", "status.replicas=1"}},
-		{ns + "/secrets", []string{"type=example.com/x", "type=Opaque"}},
-		{ns + "/services", []string{"spec.clusterIP=None", "spec.clusterIP=", "spec.type=ClusterIP"}},
+		{
+			jobs,
+			[]request{post(jobs, job("none")), post(jobs, job("one")), patch("merge-patch+json", jobs+"/one/status", `{"status":{"succeeded":1}}`)},
+			[]string{"status.successful=0", "status.successful=1"},
+		}, {
+			ns + "/events",
+			[]request{
+				post(ns+"/events", event("old", `"type":"Normal","source":{"component":"kubelet"}`)),
+				post(ns+"/events", event("new", `"type":"Warning","eventTime":"2026-01-02T03:04:05.000000Z","action":"a","reportingComponent":"k8s.io/scheduler","reportingInstance":"i"`)),
+			},
+			[]string{
+				"involvedObject.kind=Pod", "involvedObject.namespace={ns}", "involvedObject.name=p", "involvedObject.uid=u", "involvedObject.apiVersion=v1",
+				"involvedObject.resourceVersion=7", "involvedObject.fieldPath=f", "reason=r", "reportingComponent=k8s.io/scheduler", "reportingComponent=",
+				"source=kubelet", "source=k8s.io/scheduler", "source=", "type=Normal", "type=",
+			},
+		}, {
+			ns + "/pods",
+			[]request{
+				post(ns+"/pods", pod("plain", "")), post(ns+"/pods", pod("a-special", `"nodeName":"{ns}","hostNetwork":true,"restartPolicy":"Never","schedulerName":"s",`)),
+				post(ns+"/pods", pod("running", "")), patch("merge-patch+json", ns+"/pods/running/status", `{"status":{"phase":"Running","podIP":"1.2.3.4","podIPs":[{"ip":"1.2.3.4"}],"nominatedNodeName":"m"}}`),
+			},
+			[]string{
+				"spec.nodeName={ns}", "spec.nodeName=", "spec.host={ns}", "spec.host=", "spec.restartPolicy=Never", "spec.schedulerName=s", "spec.serviceAccountName=",
+				"spec.hostNetwork=true", "spec.hostNetwork=false", "status.phase=Running", "status.phase=Pending", "status.podIP=1.2.3.4", "status.podIP=",
+				"status.podIPs=1.2.3.4", "status.podIPs=", "status.nominatedNodeName=m", "status.nominatedNodeName=",
+			},
+		}, {
+			nodes, []request{post(nodes, `{"metadata":{"name":"{ns}","labels":{"s":"{ns}"}},"spec":{"unschedulable":true}}`)},
+			[]string{"spec.unschedulable=true", "spec.unschedulable=false", "metadata.namespace="},
+		}, {
+			ns + "/replicationcontrollers",
+			[]request{post(ns+"/replicationcontrollers", `{"metadata":{"name":"rc","labels":{"a":"b"}},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)},
+			[]string{"status.replicas=0", "status.replicas=1"},
+		},
+		{ns + "/secrets", []request{post(ns+"/secrets", `{"metadata":{"name":"s"},"type":"example.com/x"}`)}, []string{"type=example.com/x", "type=Opaque"}},
+		{
+			ns + "/services", []request{post(ns+"/services", `{"metadata":{"name":"s"},"spec":{"type":"ClusterIP","clusterIP":"None","selector":{"a":"b"}}}`)},
+			[]string{"spec.clusterIP=None", "spec.clusterIP=", "spec.type=ClusterIP"},
+		},
 	} {
-		for _, selector := range one.values {
+		one.writes[len(one.writes)-1].saveAs = "last"
+		r = append(r, one.writes...)
+		at := one.path + "?labelSelector=" + map[string]string{nodes: "s%3D{ns}"}[one.path] + "&fieldSelector="
+		for _, selector := range one.selectors {
 			for _, text := range []string{selector, strings.Replace(selector, "=", "!=", 1)} {
-				query := "?labelSelector=" + map[string]string{nodes: "s%3D{ns}"}[one.path] + "&fieldSelector=" + strings.NewReplacer("=", "%3D", "/", "%2F").Replace(text)
-				r = append(r, get(one.path+query), get(one.path+query+"&resourceVersion={last.rv}")) // a relay has the second one in its cache
+				text = strings.NewReplacer("=", "%3D", "/", "%2F").Replace(text)
+				r = append(r, get(at+text), get(at+text+"&resourceVersion={last.rv}"))
 			}
 		}
-	}
-	for _, query := range []string{"", "&resourceVersion=0", "&resourceVersion={last.rv}", "&resourceVersion={last.rv}&resourceVersionMatch=NotOlderThan", "&resourceVersion={last.rv}&resourceVersionMatch=Exact"} {
-		for _, path := range []string{"/api/v1/pods", ns + "/pods"} { // of one node, which has one Pod, and of none
-			r = append(r, get(path+"?limit=1&fieldSelector=spec.nodeName%3D{ns}"+query), get(path+"?limit=1&fieldSelector=spec.nodeName%3D{ns},spec.hostNetwork%3Dfalse"+query))
+		if one.path == ns+"/pods" {
+			for _, version := range []string{"", "&resourceVersion=0", "&resourceVersion={last.rv}", "&resourceVersion={last.rv}&resourceVersionMatch=NotOlderThan"} {
+				// Of a node that has one Pod, and of a node that has none of this kind: a list of one node has an index.
+				r = append(r, get(at+"spec.nodeName%3D{ns}&limit=1"+version), get(at+"spec.nodeName%3D{ns},spec.hostNetwork%3Dfalse&limit=1"+version), get(at+"spec.nodeName%3D&limit=1"+version))
+			}
 		}
 	}
 	return r

@@ -15,7 +15,7 @@ var known = []difference{
 	{"schema", regexp.MustCompile(`^patches of (configmaps|secrets|services|leases|deployments): .* \{"status":\{"phase":"Running"\}\} |POST \S+/(deployments|services|pods) (null|\{\})$|` +
 		`"not base64"|"bad key"|"data":\{"n":5\}|POST \S+/pods \{"metadata":\{"name":"r"\}|secrets/s \{.*("type":"other"|"patched")|"immutable":true,"data":\{"a":"c"\}`)},
 	{"strategic patches", regexp.MustCompile(`^patches of [^w].*"finalizers":\["nope"\]\}\} \[Content-Type: application/strategic`)},
-	{"defaults", regexp.MustCompile(`/persistentvolumeclaims |/jobs |/jobs/j|/jobs\?`)},
+	{"defaults", regexp.MustCompile(`/persistentvolumeclaims |^special rules: .*/jobs( |/j|\?)`)},
 	{"deprecations", regexp.MustCompile(`/endpoints[ /]|(POST|PATCH) \S+widgets.*"finalizers":\["nope"\].*(\}|\[Content-Type: application/merge-patch\+json\])$`)},
 	{"validation", regexp.MustCompile(`"ownerReferences":\[\{"name":"x"\}\]`)},
 	{"forms", regexp.MustCompile(`(configmaps/none |POST \S+ .*|timeoutSeconds=1 ) \[Accept: application/(json|vnd.kubernetes.protobuf);as=PartialObjectMetadataList|configmaps/a  \[Accept: application/vnd.kubernetes.protobuf;as|timeoutSeconds=1  \[Accept: application/json;q=0.1`)},
