@@ -42,7 +42,7 @@ func TestNegotiate(t *testing.T) {
 		"application/vnd.kubernetes.protobuf":                                                     "",
 		"application/cbor, application/json;q=0.9, application/yaml;q=0.8, application/xml;q=0.7": "object",
 	} { // each by itself
-		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		req.Header.Set("Accept", accept)
 		got := ""
 		if f := negotiate(req, &upstream{Resource: discovery.Resource{Kind: "Pod"}}, "list"); f != nil {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,6 +57,7 @@ func (r *reply) Write(b []byte) (int, error) {
 func (r *reply) finish() {
 	if r.gzip != nil {
 		_ = r.gzip.Close() // an error is a client that hung up
+		r.gzip.Reset(io.Discard)
 		gzipWriters.Put(r.gzip)
 	}
 }

@@ -171,9 +171,9 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only "+r.served()))
 }
 
-// fromForeignPage reports whether a browser says that a page of another origin sends a request. Only
-// WebSockets need this, because a page cannot read any other answer. It is asked of every request,
-// so that no kind of answer can be forgotten.
+// fromForeignPage reports whether a browser says that a page of another origin sends a request. Such a
+// page could read a WebSocket, and could write as the user whose certificate the browser has. It is
+// asked of every request, so that no kind of answer can be forgotten.
 func fromForeignPage(req *http.Request) bool {
 	return slices.ContainsFunc(req.Header.Values("Origin"), func(origin string) bool {
 		page, err := url.Parse(origin)

@@ -55,7 +55,8 @@ They give the address of the relay as that of their server.
 Lists and watches at a resourceVersion come from the relay's cache. Reads of the
 most recent state, of one object without a resourceVersion, and in forms other
 than JSON go to the API server. Everything else is refused, or with --pass-on
-sent to the API server as the user who sends it.
+sent to the API server as the user who sends it, but for kubectl exec, attach,
+cp and port-forward, which need the API server itself.
 
 Who reads has to say who they are: with a bearer token, which the API server is
 asked about (TokenReview), with a certificate of --client-ca, or with a token of
