@@ -40,7 +40,8 @@ func fieldSelectors() []request {
 			jobs,
 			[]request{post(jobs, job("none")), post(jobs, job("one")), patch("merge-patch+json", jobs+"/one/status", `{"status":{"succeeded":1}}`)},
 			[]string{"status.successful=0", "status.successful=1"},
-		}, {
+		},
+		{
 			ns + "/events",
 			[]request{
 				post(ns+"/events", event("old", `"type":"Normal","source":{"component":"kubelet"}`)),
@@ -51,7 +52,8 @@ func fieldSelectors() []request {
 				"involvedObject.resourceVersion=7", "involvedObject.fieldPath=f", "reason=r", "reportingComponent=k8s.io/scheduler", "reportingComponent=",
 				"source=kubelet", "source=k8s.io/scheduler", "source=", "type=Normal", "type=",
 			},
-		}, {
+		},
+		{
 			ns + "/pods",
 			[]request{
 				post(ns+"/pods", pod("plain", "")), post(ns+"/pods", pod("a-special", `"nodeName":"{ns}","hostNetwork":true,"restartPolicy":"Never","schedulerName":"s",`)),
@@ -62,17 +64,21 @@ func fieldSelectors() []request {
 				"spec.hostNetwork=true", "spec.hostNetwork=false", "status.phase=Running", "status.phase=Pending", "status.podIP=1.2.3.4", "status.podIP=",
 				"status.podIPs=1.2.3.4", "status.podIPs=", "status.nominatedNodeName=m", "status.nominatedNodeName=",
 			},
-		}, {
-			nodes, []request{post(nodes, `{"metadata":{"name":"{ns}","labels":{"s":"{ns}"}},"spec":{"unschedulable":true}}`)},
+		},
+		{
+			nodes,
+			[]request{post(nodes, `{"metadata":{"name":"{ns}","labels":{"s":"{ns}"}},"spec":{"unschedulable":true}}`)},
 			[]string{"spec.unschedulable=true", "spec.unschedulable=false", "metadata.namespace="},
-		}, {
+		},
+		{
 			ns + "/replicationcontrollers",
 			[]request{post(ns+"/replicationcontrollers", `{"metadata":{"name":"rc","labels":{"a":"b"}},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)},
 			[]string{"status.replicas=0", "status.replicas=1"},
 		},
 		{ns + "/secrets", []request{post(ns+"/secrets", `{"metadata":{"name":"s"},"type":"example.com/x"}`)}, []string{"type=example.com/x", "type=Opaque"}},
 		{
-			ns + "/services", []request{post(ns+"/services", `{"metadata":{"name":"s"},"spec":{"type":"ClusterIP","clusterIP":"None","selector":{"a":"b"}}}`)},
+			ns + "/services",
+			[]request{post(ns+"/services", `{"metadata":{"name":"s"},"spec":{"type":"ClusterIP","clusterIP":"None","selector":{"a":"b"}}}`)},
 			[]string{"spec.clusterIP=None", "spec.clusterIP=", "spec.type=ClusterIP"},
 		},
 	} {
