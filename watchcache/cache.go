@@ -14,8 +14,7 @@ type Options struct {
 	// MinEvents and MaxEvents bound the number of changes that the cache keeps. If zero or less, 100 and 102,400.
 	MinEvents, MaxEvents int
 
-	// Fresh is for how long a change should stay in the window. The window doubles while its oldest change is younger, and halves
-	// when three quarters of its changes are older. If zero, 75 seconds.
+	// Fresh is for how long a change stays in the window, within these bounds. If zero, 75 seconds.
 	Fresh time.Duration
 
 	// Wait is how long a request waits for a version that the cache has not reached. If zero, 3 seconds. If negative, it does not wait.
@@ -147,6 +146,7 @@ func (c *Cache) Progress(version uint64) {
 		c.version = version
 		c.wake()
 	}
+	c.window.shrink(time.Now(), &c.opts)
 }
 
 // Lose says that the source is gone, and that the cache will be filled anew. Until then, requests get [ErrNotReady], and watchers end.

@@ -28,7 +28,7 @@ func at(version uint64) thing {
 	return thing{namespace: "a", name: "m", color: "red", version: version}
 }
 
-// TestWindow shows when the window grows and shrinks, and from which version on a watch can begin.
+// TestWindow shows which changes the window keeps, and from which version on a watch can begin.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,13 +56,20 @@ func TestWindow(t *testing.T) {
 		}
 		check(10, 0)
 		write(6, time.Second)
-		check(10, 6) // it has doubled twice, because all are fresh
+		check(10, 6) // all are fresh
 		write(6, time.Second)
 		check(14, 8) // it is as large as it may be
+		write(1, 58*time.Second)
+		check(19, 4) // those of the last minute
 		write(6, 61*time.Second)
-		check(26, 2) // most changes are old, so it has halved each time
+		check(27, 2) // all but one are old, and two stay
+		write(6, time.Second)
+		<-time.After(24 * time.Hour)
+		check(28, 7)
+		c.Progress(50) // a bookmark, and nothing has changed
+		check(33, 2)
 		c.Forget()
-		check(28, 2)
+		check(50, 2)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -185,7 +186,8 @@ func TestEveryStateIsTheSources(t *testing.T) {
 	var served, watched, ended, slept int
 	for seed := range seeds {
 		p := play{r: rand.New(rand.NewPCG(uint64(seed), 1)), m: newModel()}
-		p.cache = New(Options{MinEvents: 2 + p.r.IntN(4), MaxEvents: 2 + p.r.IntN(20), Wait: -1})
+		fresh := time.Duration(p.r.IntN(2)) // one nanosecond: every change is old
+		p.cache = New(Options{MinEvents: 2 + p.r.IntN(4), MaxEvents: 2 + p.r.IntN(20), Fresh: fresh, Wait: -1})
 		if err := p.cache.Fill(0, nil); err != nil {
 			t.Fatal(err)
 		}

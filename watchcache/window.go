@@ -15,13 +15,11 @@ type change struct {
 	frames  frames
 }
 
-// A window holds the last changes, the oldest first. Its capacity adapts to the rate of changes, so that it holds about the
-// changes of the last [Options.Fresh].
+// A window holds the last changes, the oldest first: those of the last [Options.Fresh], within the bounds of the options.
 type window struct {
-	changes  []*change
-	capacity int
-	floor    uint64 // a watch can begin at this version or later
-	lost     uint64 // every change after this version is in changes
+	changes []*change
+	floor   uint64 // a watch can begin at this version or later
+	lost    uint64 // every change after this version is in changes
 }
 
 // restart empties the window. It begins anew at version.
@@ -30,22 +28,22 @@ func (w *window) restart(version uint64) {
 	w.changes, w.floor, w.lost = nil, version, version
 }
 
-// add appends a change, whose version is newer than all others. If the window is full, it first becomes larger or smaller, or loses its
-// oldest change.
-//
-// Source of the rules: resizeCacheLocked and updateCache of kube-apiserver's watch cache.
+// add appends a change, whose version is newer than all others.
 func (w *window) add(c *change, opts *Options) {
-	w.capacity = max(w.capacity, opts.MinEvents)
-	if n := len(w.changes); n >= w.capacity {
-		switch {
-		case c.when.Sub(w.changes[0].when) < opts.Fresh:
-			w.capacity = min(w.capacity*2, opts.MaxEvents)
-		case c.when.Sub(w.changes[n-max(w.capacity/4, 1)].when) > opts.Fresh:
-			w.capacity = max(w.capacity/2, opts.MinEvents)
-		}
-	}
 	w.changes = append(w.changes, c)
-	if over := len(w.changes) - w.capacity; over > 0 {
+	w.shrink(c.when, opts)
+}
+
+// shrink removes the changes that are too old or too many.
+//
+// The window of kube-apiserver adapts to the rate of changes only when it is full. After a burst it keeps the changes until as many
+// others have come, so an idle type holds them for good (https://github.com/kubernetes/kubernetes/issues/139250).
+func (w *window) shrink(now time.Time, opts *Options) {
+	over := max(len(w.changes)-opts.MaxEvents, 0)
+	for over < len(w.changes)-opts.MinEvents && now.Sub(w.changes[over].when) > opts.Fresh {
+		over++
+	}
+	if over > 0 {
 		w.drop(over)
 		w.floor = max(w.floor, w.changes[0].version-1)
 	}
