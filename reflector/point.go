@@ -14,8 +14,11 @@ import (
 type Point = protocol.Point
 
 // StartAt sets [Options.Start], for a program that learns the point after it has made the reflector. The program calls it before the
-// first Run.
-func (r *Reflector[T]) StartAt(p Point) { r.start = p }
+// first Run. current is when the copy was last known to be up to date, and zero if nobody knows: see [Status.Staleness].
+func (r *Reflector[T]) StartAt(p Point, current time.Time) {
+	r.start = p
+	r.shared.update(func(status *Status) { status.StartCurrent = current })
+}
 
 // errStart is what Run returns if the sink does not suit Options.Start.
 var errStart = errors.New("reflector: Options.Start needs a sink that is a Holder")

@@ -40,6 +40,9 @@ type Status struct {
 	// Started is when Run was called first.
 	Started time.Time
 
+	// StartCurrent is when the copy of [Options.Start] was last known to be up to date, as [Reflector.StartAt] was told.
+	StartCurrent time.Time
+
 	// LastByte, LastEvent and LastBookmark are the times at which the server last sent
 	// any byte, an event, and a bookmark. LastByte is zero if the requests do not go
 	// through package transport.
@@ -116,18 +119,19 @@ func (s Status) Heard() time.Time {
 // the list will change. A watch that fails as [Status.FailingSince] says does not count.
 //
 // Until the sink has a whole list and a watch was open, the staleness is the time since
-// the first call of Run. Before that call it is zero.
+// StartCurrent, or if that is zero, since the first call of Run. Before that call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
-	current := s.WatchedUntil
+	start, current := s.Started, s.WatchedUntil
+	if !s.StartCurrent.IsZero() {
+		start = s.StartCurrent
+	}
 	switch {
-	case s.Started.IsZero():
+	case start.IsZero():
 		return 0
-	case !s.Synced:
-		current = s.Started
-	case s.State == Watching:
+	case s.Synced && s.State == Watching:
 		current = s.Heard()
-	case current.IsZero():
-		current = s.Started
+	case !s.Synced || current.IsZero():
+		current = start
 	}
 	if !s.FailingSince.IsZero() && s.FailingSince.Before(current) {
 		current = s.FailingSince

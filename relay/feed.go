@@ -21,7 +21,7 @@ type feed struct {
 	fields *selectable
 
 	mu    sync.Mutex
-	point reflector.Point // of the cache's states; its Version is "" while there is none
+	point reflector.Point // from which a reflector can go on with the cache's states; its Version is "" while there is none
 }
 
 // Apply implements [reflector.Sink].
@@ -74,7 +74,9 @@ func (f *feed) At(version string, point func() reflector.Point) {
 	if n, err := decimal(version); err == nil {
 		f.cache.Progress(n)
 	}
-	f.setPoint(point())
+	if p := point(); p.Version != "" {
+		f.setPoint(p) // otherwise the point before stays right: every change takes it away
+	}
 }
 
 func (f *feed) setPoint(p reflector.Point) {

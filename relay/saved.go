@@ -2,7 +2,7 @@ package relay
 
 import (
 	"bufio"
-	"context"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -27,7 +27,7 @@ import (
 type saved struct {
 	path   string
 	source string // a file of another server or resource is not used
-	last   string // the version that is in the file
+	last   []byte // the header that is in the file; nil before the first save
 }
 
 func newSaved(dir, server string, resource discovery.Resource) *saved {
@@ -49,46 +49,42 @@ type header struct {
 	Source  string          `json:"source"`
 	Floor   uint64          `json:"floor"`
 	Version uint64          `json:"version"`
+	Current time.Time       `json:"current"` // when the states were last known to be up to date
 	Point   reflector.Point `json:"point"`
 }
 
 // maxRecord bounds what is read of a damaged file. etcd holds no object of that size.
 const maxRecord = 64 << 20
 
-// run saves the window periodically, until ctx ends.
-func (s *saved) run(ctx context.Context, f *feed, every time.Duration, problem func(error)) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			problem(s.save(f))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// save writes the window if it has changed. Between two batches of changes there is no point, and nothing to save.
-func (s *saved) save(f *feed) error {
+// save writes the window if it has changed, or if it is known to be up to date since a later time. Within a batch of changes there is no
+// point, and nothing to save. The version of the window may be newer than that of the point, because a reader has asked for the most
+// recent state: then nothing has changed between the two.
+func (s *saved) save(f *feed, current time.Time) error {
 	f.mu.Lock()
 	point := f.point
 	log, ok := watchcache.Log{}, false
-	if point.Version != "" && point.Version != s.last {
+	if point.Version != "" {
 		log, ok = f.cache.Log()
 	}
 	f.mu.Unlock()
-	if n, _ := watchcache.ParseVersion(point.Version); !ok || n != log.Version {
+	if !ok {
 		return nil
 	}
-	if err := wholefile.Replace(s.path, func(to io.Writer) error { return s.write(to, log, point) }); err != nil {
+	head, err := json.Marshal(header{s.source, log.Floor, log.Version, current.Truncate(time.Second), point})
+	if err == nil && bytes.Equal(head, s.last) {
+		return nil
+	}
+	if err == nil {
+		err = wholefile.Replace(s.path, func(to io.Writer) error { return write(to, head, log) })
+	}
+	if err != nil {
 		return fmt.Errorf("relay: save the window in %s: %w", s.path, err)
 	}
-	s.last = point.Version
+	s.last = head
 	return nil
 }
 
-func (s *saved) write(to io.Writer, log watchcache.Log, point reflector.Point) error {
+func write(to io.Writer, head []byte, log watchcache.Log) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	buffered := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<20)
 	record := func(kind byte, data []byte) {
@@ -96,11 +92,7 @@ func (s *saved) write(to io.Writer, log watchcache.Log, point reflector.Point) e
 		_ = buffered.WriteByte(kind)
 		_, _ = buffered.Write(data)
 	}
-	h, err := json.Marshal(header{s.source, log.Floor, log.Version, point})
-	if err != nil {
-		return err
-	}
-	record(recordHeader, h)
+	record(recordHeader, head)
 	for _, o := range log.Base {
 		record(recordBase, o.(*state).body)
 	}
@@ -118,68 +110,63 @@ func (s *saved) write(to io.Writer, log watchcache.Log, point reflector.Point) e
 	return buffered.Flush()
 }
 
-// load fills the cache with the window in the file, and returns the point at which the reflector begins. If there is no file, the
-// point has no version.
-func (s *saved) load(f *feed) (reflector.Point, error) {
+// load reads the window in the file. If there is no file, or it cannot be used, the point of the header has no version.
+func (s *saved) load(fields *selectable) (watchcache.Log, header, error) {
 	file, err := os.Open(s.path)
 	if errors.Is(err, os.ErrNotExist) {
-		return reflector.Point{}, nil
+		return watchcache.Log{}, header{}, nil
 	}
 	if err != nil {
-		return reflector.Point{}, fmt.Errorf("relay: load the window: %w", err)
+		return watchcache.Log{}, header{}, fmt.Errorf("relay: load the window: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	log, point, err := s.read(bufio.NewReaderSize(file, 1<<20), f.fields)
-	if err == nil {
-		err = f.cache.Restore(log)
-	}
+	log, h, err := s.read(bufio.NewReaderSize(file, 1<<20), fields)
 	if err != nil {
-		return reflector.Point{}, fmt.Errorf("relay: load the window in %s: %w", s.path, err)
+		return watchcache.Log{}, header{}, fmt.Errorf("relay: load the window in %s: %w", s.path, err)
 	}
-	return point, nil
+	return log, h, nil
 }
 
-func (s *saved) read(from io.Reader, fields *selectable) (log watchcache.Log, point reflector.Point, err error) {
+func (s *saved) read(from io.Reader, fields *selectable) (log watchcache.Log, h header, err error) {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	for first := true; ; first = false {
 		var head [5]byte
 		if _, err := io.ReadFull(from, head[:]); err != nil {
-			return log, point, fmt.Errorf("the file is cut off: %w", err)
+			return log, h, fmt.Errorf("the file is cut off: %w", err)
 		}
 		size, kind := binary.BigEndian.Uint32(head[:4]), head[4]
 		if size > maxRecord || first != (kind == recordHeader) {
-			return log, point, errors.New("the file is damaged")
+			return log, h, errors.New("the file is damaged")
 		}
 		data := make([]byte, size)
 		if _, err := io.ReadFull(from, data); err != nil {
-			return log, point, fmt.Errorf("the file is cut off: %w", err)
+			return log, h, fmt.Errorf("the file is cut off: %w", err)
 		}
 		if kind == recordEnd {
 			if string(data) != string(sum.Sum(nil)) {
-				return log, point, errors.New("the file is damaged: its checksum is wrong")
+				return log, h, errors.New("the file is damaged: its checksum is wrong")
 			}
-			return log, point, nil
+			return log, h, nil
 		}
 		_, _ = sum.Write(head[:])
 		_, _ = sum.Write(data)
 		if kind == recordHeader {
-			var h header
 			if err := json.Unmarshal(data, &h); err != nil {
-				return log, point, fmt.Errorf("the file is damaged: %w", err)
+				return log, h, fmt.Errorf("the file is damaged: %w", err)
 			}
 			if h.Source != s.source {
-				return log, point, fmt.Errorf("it is of %s, not of %s", h.Source, s.source)
+				return log, h, fmt.Errorf("it is of %s, not of %s", h.Source, s.source)
 			}
-			log.Floor, log.Version, point = h.Floor, h.Version, h.Point
+			log.Floor, log.Version = h.Floor, h.Version
 			continue
 		}
 		object, err := listwatch.ParseRaw(data)
 		if err != nil {
-			return log, point, err
+			return log, h, err
 		}
 		o, err := newState(object, fields)
 		if err != nil {
-			return log, point, err
+			return log, h, err
 		}
 		if kind == recordBase {
 			log.Base = append(log.Base, o)

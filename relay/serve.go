@@ -322,11 +322,12 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 	return more, o.out.flush()
 }
 
-// checkAge says in a header how old the cache is, if the upstream cannot be reached, and refuses a request if it is too old.
+// checkAge says in a header how old the cache is, if the upstream cannot be reached, or has not been asked yet whether what was saved is
+// up to date. It refuses a request if the cache is too old.
 func (r *Relay) checkAge(w http.ResponseWriter, u *upstream) error {
 	status := u.reflector.Status()
 	age := status.Staleness(time.Now())
-	if _, err := status.Failing(); err != nil {
+	if _, err := status.Failing(); err != nil || !status.Synced {
 		w.Header().Set("Age", strconv.Itoa(int(age.Seconds())))
 	}
 	if r.opts.MaxStaleness > 0 && age > r.opts.MaxStaleness {

@@ -58,15 +58,40 @@ func (u *upstream) run(ctx context.Context, opts *Options) error {
 	if u.saved == nil {
 		return u.reflector.Run(ctx)
 	}
-	point, err := u.saved.load(u.feed)
+	log, h, err := u.saved.load(u.feed.fields)
 	opts.problem(err)
-	u.reflector.StartAt(point)
+	if h.Point.Version != "" {
+		u.reflector.StartAt(h.Point, h.Current) // before readers can get the states, so that they learn how old these are
+		if err := u.cache.Restore(log); err != nil {
+			return err // unreachable: ParseRaw has found a name in each object
+		}
+	}
 	var saving sync.WaitGroup
-	saving.Go(func() { u.saved.run(ctx, u.feed, opts.SaveEvery, opts.problem) })
+	saving.Go(func() { u.keepSaved(ctx, opts) })
 	err = u.reflector.Run(ctx)
 	saving.Wait()
-	opts.problem(u.saved.save(u.feed))
+	opts.problem(u.saved.save(u.feed, u.current()))
 	return err
+}
+
+// keepSaved saves the window periodically, until ctx ends.
+func (u *upstream) keepSaved(ctx context.Context, opts *Options) {
+	tick := time.NewTicker(opts.SaveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			opts.problem(u.saved.save(u.feed, u.current()))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// current returns when the cache was last known to be up to date.
+func (u *upstream) current() time.Time {
+	now := time.Now()
+	return now.Add(-u.reflector.Status().Staleness(now))
 }
 
 // freshTimeout is the timeout of the watch that refresh opens. kube-apiserver sends a bookmark two seconds before a watch ends.
