@@ -43,6 +43,9 @@ func (f *feed) Apply(c reflector.Change[raw]) error {
 		o = held.At(version)
 	case protocol.Add, protocol.Update, protocol.Delete:
 		read, err := newState(c.Object, f.fields)
+		if err == nil && !c.Refetched {
+			err = read.checkMetadata() // what the upstream says when it is asked again is what it has
+		}
 		if err != nil {
 			return err
 		}

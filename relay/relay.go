@@ -49,6 +49,10 @@ type Options struct {
 	// SaveEvery is the time between two saves; there is one more when Run ends. If zero, one minute.
 	SaveEvery time.Duration
 
+	// VerifyEvery is the time between two comparisons of a cache with the upstream, by a list of metadata. They find what the watch of the
+	// upstream has lost: see [reflector.VerifyOptions]. If zero, 6 hours. If negative, nothing is compared.
+	VerifyEvery time.Duration
+
 	// Cache configures the cache of each resource.
 	Cache watchcache.Options
 
@@ -82,6 +86,9 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	}
 	if opts.SaveEvery == 0 {
 		opts.SaveEvery = time.Minute
+	}
+	if opts.VerifyEvery == 0 {
+		opts.VerifyEvery = 6 * time.Hour
 	}
 	r := &Relay{opts: opts, client: client, done: make(chan struct{})}
 	for _, resource := range opts.Resources {

@@ -398,6 +398,59 @@ func TestRestoredBackup(t *testing.T) {
 	})
 }
 
+// TestWrongEvents shows that what the server's watch does not say, or says wrong, does not stay: an event that nobody could read is asked
+// about at once, and one that was lost is found by the next comparison. Then the relay has what the server has.
+func TestWrongEvents(t *testing.T) {
+	t.Parallel()
+	const at = "/api/v1/pods?resourceVersion=0"
+	metadata := func(name string, value any) apitest.Rewrite {
+		return apitest.Rewrite{Patch: map[string]any{"metadata": map[string]any{name: value}}}
+	}
+	for _, tt := range []struct {
+		name  string
+		fault func(*apitest.Server) error
+		after time.Duration
+	}{
+		{"a lost deletion", func(s *apitest.Server) error { return s.DropEvent("DELETED", 1) }, 7 * time.Hour},
+		{"a lost change", func(s *apitest.Server) error { return s.DropEvent("MODIFIED", 1) }, 7 * time.Hour},
+		{"a lost object", func(s *apitest.Server) error { return s.DropEvent("ADDED", 1) }, 7 * time.Hour},
+		{"labels", func(s *apitest.Server) error { return s.Rewrite(metadata("labels", "x")) }, time.Minute},
+		{"owners", func(s *apitest.Server) error { return s.Rewrite(metadata("ownerReferences", "x")) }, time.Minute},
+		{"time", func(s *apitest.Server) error { return s.Rewrite(metadata("creationTimestamp", "x")) }, time.Minute},
+		{"not JSON", func(s *apitest.Server) error {
+			s.Inject([]byte(`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"4"},"spec":{]}}`))
+			return nil
+		}, time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, Options{}, func(r *rig) {
+				r.create("a", "n")
+				r.create("b", "n")
+				if err := tt.fault(r.server); err != nil {
+					r.Fatal(err)
+				}
+				if _, err := r.server.Patch("pods", "shop", "a", map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "y"}}}); err != nil {
+					r.Fatal(err)
+				}
+				if _, err := r.server.Delete("pods", "shop", "b"); err != nil {
+					r.Fatal(err)
+				}
+				r.create("c", "n")
+				for range int(tt.after / time.Minute) {
+					later(time.Minute)
+					r.other()
+				}
+				later(time.Minute)
+				got, want := r.get(at), r.direct(at)
+				items := func(a answer) string { _, after, _ := strings.Cut(a.body, `"items"`); return after }
+				if items(got) != items(want) {
+					r.Errorf("the relay has %s\nwant %s", got.body, want.body)
+				}
+			})
+		})
+	}
+}
+
 // TestPagesThatAreNewerThanTheCache lists in pages while only other types are written.
 func TestPagesThatAreNewerThanTheCache(t *testing.T) {
 	t.Parallel()

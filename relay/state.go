@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/relist-go/relist/listwatch"
@@ -79,6 +80,14 @@ func newState(raw *listwatch.Raw, fields *selectable) (*state, error) {
 		return nil, fmt.Errorf("relay: read %s: its resourceVersion is %q, and a relay needs a decimal number", raw, raw.GetResourceVersion())
 	}
 	return o, nil
+}
+
+// checkMetadata returns an error if no client could decode the metadata. The relay knows no types, so it cannot check the rest.
+func (o *state) checkMetadata() error {
+	if err := json.Unmarshal(o.body[o.metadata.from:o.metadata.to], new(metav1.ObjectMeta), lenient...); err != nil {
+		return fmt.Errorf("relay: read the metadata of %s: %w", o, err)
+	}
+	return nil
 }
 
 func (o *state) readMetadata(dec *jsontext.Decoder) error {

@@ -40,7 +40,11 @@ func newUpstream(client *transport.Client, resource discovery.Resource, opts *Op
 	if u.metadata, err = lw.Metadata(); err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	follow := reflector.Options{Initial: reflector.Consistent}
+	// A reader that compares its copy compares it with this cache, so the cache has to be compared with the upstream.
+	follow := reflector.Options{
+		Initial: reflector.Consistent,
+		Verify:  reflector.VerifyOptions{Interval: opts.VerifyEvery, Metadata: u.metadata},
+	}
 	if opts.Trace != nil {
 		follow.Trace = opts.Trace(resource)
 	}

@@ -40,6 +40,7 @@ type relayFlags struct {
 	maxStaleness time.Duration
 	dir          string
 	saveEvery    time.Duration
+	verify       time.Duration
 }
 
 func newRelay() *cobra.Command {
@@ -95,6 +96,7 @@ create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate
 	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "answer 503 while the copy is staler than this (default: serve it, with its Age)")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the last changes, so that the next process goes on where this\none ends")
 	flags.DurationVar(&f.saveEvery, "save-every", time.Minute, "how often to save them there; they are saved at the end, too")
+	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the cache with the API server after each period of this length, by a\nlist of metadata, and repair what differs; 0: never")
 	f.Connect.Add(flags)
 	f.Complete(cmd, true)
 	return cmd
@@ -121,7 +123,7 @@ func (f *relayFlags) check() error {
 		return cli.Usage("--anonymous and --pass-on cannot be used together")
 	case f.saveEvery <= 0:
 		return cli.Usage("--save-every has to be more than 0")
-	case f.tokenTTL < 0 || f.allowedTTL < 0 || f.deniedTTL < 0 || f.maxStaleness < 0:
+	case f.tokenTTL < 0 || f.allowedTTL < 0 || f.deniedTTL < 0 || f.maxStaleness < 0 || f.verify < 0:
 		return cli.Usage("a time cannot be negative")
 	}
 	return nil
@@ -152,7 +154,10 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 		return err
 	}
 	defer client.Close()
-	opts := relay.Options{PassOn: f.passOn, MaxStaleness: f.maxStaleness, Dir: f.dir, SaveEvery: f.saveEvery}
+	opts := relay.Options{PassOn: f.passOn, MaxStaleness: f.maxStaleness, Dir: f.dir, SaveEvery: f.saveEvery, VerifyEvery: f.verify}
+	if f.verify == 0 {
+		opts.VerifyEvery = -1
+	}
 	opts.OnProblem = func(err error) { cli.Complain(stderr, "relist: %s\n", cli.OneLine(err)) }
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
 	opts.Trace = func(discovery.Resource) *reflector.Trace { return reflector.LogTrace(logger) }
