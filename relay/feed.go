@@ -22,6 +22,7 @@ type feed struct {
 
 	mu    sync.Mutex
 	point reflector.Point // from which a reflector can go on with the cache's states; its Version is "" while there is none
+	lists int             // that the cache was filled with
 }
 
 // Apply implements [reflector.Sink].
@@ -82,6 +83,23 @@ func (f *feed) At(version string, point func() reflector.Point) {
 	}
 }
 
+// now returns the cache's version, and how many lists the cache was filled with.
+func (f *feed) now() (version uint64, lists int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cache.Version(), f.lists
+}
+
+// progress moves the cache to a version at which nothing has changed. It does nothing if a list has come since now returned lists,
+// because the list may be of another history, in which that version is another state.
+func (f *feed) progress(version uint64, lists int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists == lists {
+		f.cache.Progress(version)
+	}
+}
+
 func (f *feed) setPoint(p reflector.Point) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +153,10 @@ func (l *list) End(version string, keep []string, keepAll bool) error {
 			l.objects = append(l.objects, held)
 		}
 	}
-	l.setPoint(reflector.Point{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.point = reflector.Point{}
+	l.lists++
 	return l.cache.Fill(n, l.objects)
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -291,10 +292,41 @@ func TestMostRecentStateBeforeTheFirstList(t *testing.T) {
 		{Type: source.Added, Meta: source.Meta{Key: "shop/b", ResourceVersion: "10"}},
 		{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "50"}},
 	}}
-	u := &upstream{cache: server.cache, metadata: server}
+	u := &upstream{cache: server.cache, feed: &feed{cache: server.cache}, metadata: server}
 	_, err := u.refresh(t.Context())
 	if at := u.cache.Version(); at > 20 || !errors.Is(err, watchcache.ErrNotReady) {
 		t.Errorf("%v, and the cache is at %d; its source is at 20", err, at)
+	}
+}
+
+// restored is an API server that is at 50. Before its watch sends the next event, a backup that is at 30 is restored, and the reflector lists.
+type restored struct {
+	early
+	feed *feed
+}
+
+func (r *restored) Watch(context.Context, metav1.ListOptions) (source.Watch[*metav1.PartialObjectMetadata], error) {
+	return r, nil
+}
+
+func (r *restored) Next() (source.Event[*metav1.PartialObjectMetadata], error) {
+	if err := r.feed.BeginList(false).End("30", nil, false); err != nil {
+		return source.Event[*metav1.PartialObjectMetadata]{}, err
+	}
+	return r.early.Next()
+}
+
+// TestMostRecentStateOverARestore shows the same for what a watch of the history before a list says.
+func TestMostRecentStateOverARestore(t *testing.T) {
+	cache := watchcache.New(watchcache.Options{Wait: -1})
+	if err := cache.Fill(20, nil); err != nil {
+		t.Fatal(err)
+	}
+	server := &restored{feed: &feed{cache: cache}}
+	server.events = []source.Event[*metav1.PartialObjectMetadata]{{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "50"}}}
+	u := &upstream{cache: cache, feed: server.feed, metadata: server}
+	if _, err := u.refresh(t.Context()); cache.Version() != 30 || !apierrors.IsTimeout(err) {
+		t.Errorf("%v, and the cache is at %d; its source is at 30", err, cache.Version())
 	}
 }
 

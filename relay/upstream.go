@@ -119,7 +119,7 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	from := u.cache.Version()
+	from, lists := u.feed.now()
 	if from >= want {
 		return want, nil
 	}
@@ -147,7 +147,7 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 			if err := u.cache.WaitFor(ctx, last); err != nil {
 				return 0, err
 			}
-			u.cache.Progress(version)
+			u.feed.progress(version, lists)
 		}
 		last = version
 	}
