@@ -38,8 +38,8 @@ type Options struct {
 	// user needs the right to impersonate. If false, they are refused, but for discovery.
 	PassOn bool
 
-	// MaxStaleness is how old the cache may be before requests get a 503. If zero, the relay serves what it has however old it is. Either
-	// way an answer has the header Age, in seconds, while the upstream cannot be reached.
+	// MaxStaleness is how old the cache may be before requests get a 503: [MinStaleness] or more. If zero, the relay serves what it has
+	// however old it is. Either way an answer has the header Age, in seconds, while the upstream cannot be reached.
 	MaxStaleness time.Duration
 
 	// Dir is a folder for the windows of the resources, so that the relay's next process goes on where this one ends. If empty, nothing
@@ -64,6 +64,10 @@ type Options struct {
 	OnProblem func(error)
 }
 
+// MinStaleness is the least [Options.MaxStaleness]. While nothing changes, the relay hears from a healthy server only by bookmarks, once a
+// minute, so a smaller limit would refuse requests although the cache is up to date.
+const MinStaleness = 3 * time.Minute
+
 func (o *Options) problem(err error) {
 	if err != nil && o.OnProblem != nil {
 		o.OnProblem(err)
@@ -83,6 +87,9 @@ type Relay struct {
 func New(client *transport.Client, opts Options) (*Relay, error) {
 	if opts.Authenticate == nil || opts.Authorize == nil {
 		return nil, errors.New("relay: Options.Authenticate and Options.Authorize are required: see relay.FirstOf and relay.AllowAll")
+	}
+	if opts.MaxStaleness != 0 && opts.MaxStaleness < MinStaleness {
+		return nil, fmt.Errorf("relay: Options.MaxStaleness is %v, and has to be %v or more: an idle type sends a bookmark once a minute", opts.MaxStaleness, MinStaleness)
 	}
 	if opts.SaveEvery == 0 {
 		opts.SaveEvery = time.Minute

@@ -410,6 +410,29 @@ func TestServerIsAway(t *testing.T) {
 	})
 }
 
+// TestHealthyServerIsNotTooOld asks for an idle type each second, behind a server whose watches are cut, with the least limit that New takes.
+func TestHealthyServerIsNotTooOld(t *testing.T) {
+	t.Parallel()
+	play(t, Options{MaxStaleness: MinStaleness}, func(r *rig) {
+		r.create("a", "n1")
+		for second := range 3600 {
+			if second%10 == 0 {
+				r.other()
+			}
+			if second%97 == 0 {
+				r.server.CutWatches(0)
+			}
+			later(time.Second)
+			if got := r.get("/api/v1/pods?resourceVersion=0"); got.code != http.StatusOK {
+				r.Fatalf("after %d seconds: %+v", second, got)
+			}
+		}
+	})
+	if _, err := New(nil, Options{Authenticate: ClientCertificates, Authorize: AllowAll, MaxStaleness: time.Minute}); err == nil || !strings.Contains(err.Error(), "3m0s or more") {
+		t.Errorf("a limit of a minute: %v", err)
+	}
+}
+
 // TestRestoredBackup shows that watches end if the server goes back.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,8 @@ func (f *relayFlags) check() error {
 		return cli.Usage("--anonymous and --pass-on cannot be used together")
 	case f.saveEvery <= 0:
 		return cli.Usage("--save-every has to be more than 0")
+	case f.maxStaleness > 0 && f.maxStaleness < relay.MinStaleness:
+		return cli.Usage("--max-staleness %v: want %v or more, because a type that does not change sends a bookmark once a minute", f.maxStaleness, relay.MinStaleness)
 	case f.tokenTTL < 0 || f.allowedTTL < 0 || f.deniedTTL < 0 || f.maxStaleness < 0 || f.verify < 0:
 		return cli.Usage("a time cannot be negative")
 	}

@@ -40,6 +40,7 @@ func TestRelayIsCareful(t *testing.T) {
 		{"relay pods --client-ca a", "--client-ca needs --tls-cert"},
 		{"relay pods --token-ttl -1s", "cannot be negative"},
 		{"relay pods --save-every 0s", "more than 0"},
+		{"relay pods --max-staleness 1m", "want 3m0s or more"},
 		{"relay secrets", "only with --secrets"},
 	} {
 		r := command(t, append(strings.Fields(tt.args), "--server", url)...)
