@@ -433,6 +433,40 @@ func TestHealthyServerIsNotTooOld(t *testing.T) {
 	}
 }
 
+// TestTypeIsGone shows what readers get while the server has no such type, because its CustomResourceDefinition was deleted.
+func TestTypeIsGone(t *testing.T) {
+	t.Parallel()
+	play(t, Options{MaxStaleness: MinStaleness}, func(r *rig) {
+		last := r.create("a", "n1")
+		w := r.watch("resourceVersion=" + last)
+		for _, verb := range []string{"list", "watch"} {
+			if err := r.server.FailNext(apitest.Failure{
+				Verb: verb, Resource: "pods", For: 10 * time.Minute,
+				Status: http.StatusNotFound, Raw: []byte("404 page not found\n"), ContentType: "text/plain; charset=utf-8", // as kube-apiserver
+			}); err != nil {
+				r.Fatal(err)
+			}
+		}
+		r.server.CutWatches(0)
+		if got := w.next(2); got != "ERROR 404, EOF" {
+			r.Errorf("a watch of the type: %s", got)
+		}
+		later(5 * time.Minute)
+		for _, query := range []string{"", "?resourceVersion=0", "?watch=true&resourceVersion=" + last} {
+			if got := r.get("/api/v1/pods" + query); got.code != http.StatusNotFound || !strings.Contains(got.body, "could not find the requested resource") {
+				r.Errorf("%q: %+v", query, got)
+			}
+		}
+		if got := r.get("/readyz"); got.code != http.StatusOK || got.body != "pods not found at the API server\n" {
+			r.Errorf("the other types are served, and /readyz is %+v", got)
+		}
+		later(6 * time.Minute)
+		if got := r.get("/api/v1/pods?resourceVersion=0"); got.code != http.StatusOK {
+			r.Errorf("the type is back: %+v", got)
+		}
+	})
+}
+
 // TestRestoredBackup shows that watches end if the server goes back.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()

@@ -323,8 +323,11 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 }
 
 // checkAge says in a header how old the cache is, if the upstream cannot be reached, or has not been asked yet whether what was saved is
-// up to date. It refuses a request if the cache is too old.
+// up to date. It refuses a request if the cache is too old, or if the upstream has no such type.
 func (r *Relay) checkAge(w http.ResponseWriter, u *upstream) error {
+	if err := u.gone(); err != nil {
+		return err
+	}
 	status := u.reflector.Status()
 	age := status.Staleness(time.Now())
 	if _, err := status.Failing(); err != nil || !status.Synced {

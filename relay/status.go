@@ -41,11 +41,16 @@ func (r *Relay) Status() Status {
 	return s
 }
 
-// serveReady answers 200 if every resource can be read, and says of each how old it is. It says nothing of objects, because everyone may ask.
+// serveReady answers 200 if every resource that the upstream has can be read, and says of each how old it is. It says nothing of objects,
+// because everyone may ask.
 func (r *Relay) serveReady(w http.ResponseWriter) {
 	var text strings.Builder
 	ready := true
 	for _, u := range r.upstreams {
+		if u.gone() != nil {
+			_, _ = fmt.Fprintf(&text, "%s not found at the API server\n", u.GroupResource()) // so the relay serves what the server does
+			continue
+		}
 		age := u.reflector.Status().Staleness(time.Now())
 		state := "ok"
 		switch {

@@ -3,11 +3,13 @@ package relay
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/discovery"
@@ -90,6 +92,15 @@ func (u *upstream) keepSaved(ctx context.Context, opts *Options) {
 			return
 		}
 	}
+}
+
+// gone returns the answer to every request while the upstream answers that it has no such type, as after its CustomResourceDefinition was
+// deleted, and nil otherwise.
+func (u *upstream) gone() error {
+	if _, err := u.reflector.Status().Failing(); apierrors.IsNotFound(err) {
+		return apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, u.GroupResource(), "", "", 0, false)
+	}
+	return nil
 }
 
 // current returns when the cache was last known to be up to date.
