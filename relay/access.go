@@ -72,8 +72,8 @@ type guard struct {
 	since time.Time // of the first of the checks that failed in a row; zero if the last one did not
 }
 
-// still returns the error that ends the watch, or nil. A watch of a type that is gone ends. While the upstream is away, what was allowed stays so: nothing new comes, either. If
-// it is there and answers no reviews, the watch ends after a while.
+// still returns the error that ends the watch, or nil. A watch of a type that is gone ends. While the upstream is away, what was allowed
+// stays so: nothing new comes, either. If it is there and answers no reviews, the watch ends after a while.
 func (g *guard) still(ctx context.Context) error {
 	if err := g.u.gone(); err != nil {
 		return err

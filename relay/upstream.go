@@ -67,10 +67,11 @@ func (u *upstream) run(ctx context.Context, opts *Options) error {
 	log, h, err := u.saved.load(u.feed.fields)
 	opts.problem(err)
 	if h.Point.Version != "" {
-		u.reflector.StartAt(h.Point, h.Current) // before readers can get the states, so that they learn how old these are
-		if err := u.cache.Restore(log); err != nil {
-			return err // unreachable: ParseRaw has found a name in each object
+		if now := time.Now(); h.Current.After(now) {
+			h.Current = now // the clock was set
 		}
+		u.reflector.StartAt(h.Point, h.Current) // before readers can get the states, so that they learn how old these are
+		_ = u.cache.Restore(log)                // every object of a file has a name
 	}
 	var saving sync.WaitGroup
 	saving.Go(func() { u.keepSaved(ctx, opts) })
