@@ -121,6 +121,8 @@ func (f *relayFlags) check() error {
 		return cli.Usage("--anonymous is for addresses of this machine, such as --listen 127.0.0.1:8090")
 	case f.anonymous && f.passOn:
 		return cli.Usage("--anonymous and --pass-on cannot be used together")
+	case f.anonymous && (f.tokens != "" || f.clientCA != ""):
+		return cli.Usage("--anonymous lets everyone in, with and without the credentials of --tokens and --client-ca: leave it out, or leave them out")
 	case f.saveEvery <= 0:
 		return cli.Usage("--save-every has to be more than 0")
 	case f.maxStaleness > 0 && f.maxStaleness < relay.MinStaleness:
