@@ -33,14 +33,25 @@ type authority struct {
 	tokens map[string]string // the user of a token
 	rights map[string]string // "user verb resource namespace name", where * is anything
 	asked  int
-	down   bool // it answers nothing
+	down   bool          // it answers nothing
+	slow   time.Duration // from the answer until it comes
 }
 
 func (a *authority) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, slow, err := a.answer(req)
+	select {
+	case <-time.After(slow):
+		return resp, err
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+func (a *authority) answer(req *http.Request) (_ *http.Response, slow time.Duration, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.asked++; a.down {
-		return nil, errors.New("it is down")
+		return nil, a.slow, errors.New("it is down")
 	}
 	var review struct {
 		Spec struct {
@@ -49,7 +60,7 @@ func (a *authority) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if err := json.NewDecoder(req.Body).Decode(&review); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	status := map[string]any{}
 	if strings.HasSuffix(req.URL.Path, "/tokenreviews") {
@@ -63,7 +74,7 @@ func (a *authority) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
-	}, err
+	}, a.slow, err
 }
 
 func (a *authority) allows(s accessSpec) bool {

@@ -157,6 +157,8 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	user, err := r.opts.Authenticate(req)
 	switch {
+	case req.Context().Err() != nil:
+		return req.Context().Err() // nobody reads it
 	case err != nil:
 		r.opts.problem(fmt.Errorf("relay: find out who a reader is: %w", err))
 		return apierrors.NewServiceUnavailable("the relay cannot find out who you are") // and does not tell a stranger why

@@ -2,14 +2,12 @@ package relay
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -29,46 +27,37 @@ const unknownTTL = 10 * time.Second
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
 func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Request) (*User, error) {
-	// Tokens that nobody has are remembered apart: whoever sends many of them does not make the relay forget the others.
-	known, unknown := newExpiring[*User](), newExpiring[*User]()
+	answers := newAnswers[*User](ttl, min(ttl, unknownTTL))
 	return func(req *http.Request) (*User, error) {
 		token := bearer(req)
 		if !utf8.ValidString(token) || token == "" { // JSON would make another token of it
 			return nil, nil
 		}
-		key := []byte(token)
-		if user, ok := known.get(key); ok {
-			return user, nil
-		}
-		if _, ok := unknown.get(key); ok {
-			return nil, nil
-		}
-		type spec struct {
-			Token string `json:"token"`
-		}
-		var answer struct {
-			Status struct {
-				Authenticated bool   `json:"authenticated"`
-				Error         string `json:"error"`
-				User          struct {
-					Username string              `json:"username"`
-					UID      string              `json:"uid"`
-					Groups   []string            `json:"groups"`
-					Extra    map[string][]string `json:"extra"`
-				} `json:"user"`
-			} `json:"status"`
-		}
-		if err := review(req.Context(), client, "authentication.k8s.io", "TokenReview", spec{token}, &answer); err != nil {
-			return nil, err
-		}
-		u := answer.Status.User
-		if !answer.Status.Authenticated || u.Username == "" {
-			unknown.set(key, nil, min(ttl, unknownTTL))
-			return nil, nil
-		}
-		user := &User{u.Username, u.UID, u.Groups, u.Extra}
-		known.set(key, user, ttl)
-		return user, nil
+		return answers.to(req.Context(), []byte(token), func(ctx context.Context) (*User, bool, error) {
+			type spec struct {
+				Token string `json:"token"`
+			}
+			var answer struct {
+				Status struct {
+					Authenticated bool   `json:"authenticated"`
+					Error         string `json:"error"`
+					User          struct {
+						Username string              `json:"username"`
+						UID      string              `json:"uid"`
+						Groups   []string            `json:"groups"`
+						Extra    map[string][]string `json:"extra"`
+					} `json:"user"`
+				} `json:"status"`
+			}
+			if err := review(ctx, client, "authentication.k8s.io", "TokenReview", spec{token}, &answer); err != nil {
+				return nil, false, err
+			}
+			u := answer.Status.User
+			if !answer.Status.Authenticated || u.Username == "" {
+				return nil, false, nil
+			}
+			return &User{u.Username, u.UID, u.Groups, u.Extra}, true, nil
+		})
 	}
 }
 
@@ -77,30 +66,24 @@ func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Reques
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
 func AccessReviews(client *transport.Client, allowed, denied time.Duration) func(context.Context, *User, Attributes) (Decision, error) {
-	known := newExpiring[Decision]()
+	answers := newAnswers[Decision](allowed, denied)
 	return func(ctx context.Context, user *User, a Attributes) (Decision, error) {
 		spec := reviewOf(user, a)
-		key := encode(spec) // maps are sorted, so equal questions have equal keys
-		if d, ok := known.get(key); ok {
-			return d, nil
-		}
-		var answer struct {
-			Status struct {
-				Allowed bool   `json:"allowed"`
-				Denied  bool   `json:"denied"`
-				Reason  string `json:"reason"`
-			} `json:"status"`
-		}
-		if err := review(ctx, client, "authorization.k8s.io", "SubjectAccessReview", spec, &answer); err != nil {
-			return Decision{}, err
-		}
-		d := Decision{answer.Status.Allowed && !answer.Status.Denied, answer.Status.Reason}
-		if d.Allowed {
-			known.set(key, d, allowed)
-		} else {
-			known.set(key, d, denied)
-		}
-		return d, nil
+		question := encode(spec) // maps are sorted, so equal questions are equal bytes
+		return answers.to(ctx, question, func(ctx context.Context) (Decision, bool, error) {
+			var answer struct {
+				Status struct {
+					Allowed bool   `json:"allowed"`
+					Denied  bool   `json:"denied"`
+					Reason  string `json:"reason"`
+				} `json:"status"`
+			}
+			if err := review(ctx, client, "authorization.k8s.io", "SubjectAccessReview", spec, &answer); err != nil {
+				return Decision{}, false, err
+			}
+			d := Decision{answer.Status.Allowed && !answer.Status.Denied, answer.Status.Reason}
+			return d, d.Allowed, nil
+		})
 	}
 }
 
@@ -153,8 +136,6 @@ func reviewOf(user *User, a Attributes) accessSpec {
 
 // review creates a review, whose answer is its status.
 func review(ctx context.Context, client *transport.Client, group, kind string, spec, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
 	body := encode(map[string]any{"apiVersion": group + "/v1", "kind": kind, "spec": spec})
 	req := transport.Request{
 		Path:   transport.EscapePath("apis", group, "v1", strings.ToLower(kind)+"s"),
@@ -188,54 +169,4 @@ func told(err error) string {
 		return ": " + status.Status().Message
 	}
 	return ""
-}
-
-// expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else any tenth of the
-// rest. Of a question it keeps a digest, because a reader can send long ones, and because a token is a secret.
-type expiring[V any] struct {
-	mu  sync.Mutex
-	all map[[sha256.Size]byte]expiry[V]
-}
-
-type expiry[V any] struct {
-	value V
-	until time.Time
-}
-
-// maxRemembered is enough for some 10,000 readers of several resources, each with an identity of its own. An answer takes about 150 bytes.
-const maxRemembered = 100_000
-
-func newExpiring[V any]() *expiring[V] {
-	return &expiring[V]{all: make(map[[sha256.Size]byte]expiry[V])}
-}
-
-func (e *expiring[V]) get(question []byte) (value V, ok bool) {
-	key := sha256.Sum256(question)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	x, ok := e.all[key]
-	if !ok || !time.Now().Before(x.until) {
-		return value, false
-	}
-	return x.value, true
-}
-
-func (e *expiring[V]) set(question []byte, value V, ttl time.Duration) {
-	key := sha256.Sum256(question)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if now := time.Now(); len(e.all) >= maxRemembered {
-		for k, x := range e.all { // what has expired goes: the order does not matter
-			if !now.Before(x.until) {
-				delete(e.all, k)
-			}
-		}
-		for k := range e.all { // a map is ranged over from anywhere
-			if len(e.all) <= maxRemembered*9/10 {
-				break
-			}
-			delete(e.all, k)
-		}
-	}
-	e.all[key] = expiry[V]{value, time.Now().Add(ttl)}
 }

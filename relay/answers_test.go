@@ -1,0 +1,52 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// get sends a request with a token, and returns the status code, or the error.
+func (b bearing) get(ctx context.Context) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/pods?resourceVersion=0", nil)
+	if err != nil {
+		return err.Error()
+	}
+	resp, err := (&http.Client{Transport: b}).Do(req)
+	if err != nil {
+		return "error"
+	}
+	_ = resp.Body.Close()
+	return fmt.Sprint(resp.StatusCode)
+}
+
+// TestEqualQuestions shows that what many ask at once is asked once, and that one who hangs up takes the answer from nobody else.
+func TestEqualQuestions(t *testing.T) {
+	t.Parallel()
+	guarded(t, Options{}, func(r *rig, a *authority) {
+		a.set(func() { a.slow = 5 * time.Second })
+		asked := a.questions()
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() {
+				ctx, want := r.Context(), "200"
+				if i%10 == 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, time.Duration(i)*10*time.Millisecond+time.Millisecond)
+					defer cancel()
+					want = "error"
+				}
+				if got := (bearing{"t-alice", r.http.Transport}).get(ctx); got != want {
+					t.Errorf("request %d: %s, want %s", i, got, want)
+				}
+			})
+		}
+		all.Wait()
+		if n := a.questions() - asked; n != 2 {
+			t.Errorf("1,000 requests at once with one token asked %d reviews, want 2", n)
+		}
+	})
+}
