@@ -62,43 +62,6 @@ func (r *Relay) allow(ctx context.Context, user *User, a Attributes) error {
 	return apierrors.NewForbidden(resource, a.Name, errors.New(text))
 }
 
-// A guard is asked periodically whether the reader of an open watch still has the right.
-type guard struct {
-	relay *Relay
-	user  *User
-	req   *http.Request
-	a     Attributes
-	u     *upstream
-	since time.Time // of the first of the checks that failed in a row; zero if the last one did not
-}
-
-// still returns the error that ends the watch, or nil. A watch of a type that is gone ends. While the upstream is away, what was allowed
-// stays so: nothing new comes, either. If it is there and answers no reviews, the watch ends after a while.
-func (g *guard) still(ctx context.Context) error {
-	if err := g.u.gone(); err != nil {
-		return err
-	}
-	user, err := g.relay.opts.Authenticate(g.req)
-	if err == nil && (user == nil || user.Name != g.user.Name || user.UID != g.user.UID) {
-		return apierrors.NewUnauthorized("Unauthorized")
-	}
-	if err == nil {
-		err = g.relay.allow(ctx, user, g.a)
-	}
-	_, away := g.u.reflector.Status().Failing()
-	switch {
-	case apierrors.IsForbidden(err):
-		return err
-	case err == nil || away != nil:
-		g.since = time.Time{}
-	case g.since.IsZero():
-		g.since = time.Now()
-	case time.Since(g.since) >= unsure:
-		return apierrors.NewServiceUnavailable("the relay cannot find out whether you may go on")
-	}
-	return nil
-}
-
 // AllowAll is an [Options.Authorize] for readers who may read everything that the relay has.
 func AllowAll(context.Context, *User, Attributes) (Decision, error) {
 	return Decision{Allowed: true}, nil

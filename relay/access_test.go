@@ -322,26 +322,6 @@ func (b bearing) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (b bearing) CloseIdleConnections() { b.RoundTripper.(*http.Transport).CloseIdleConnections() }
 
-// TestSlowReader shows that a right can be withdrawn from a reader who has always more to read.
-func TestSlowReader(t *testing.T) {
-	t.Parallel()
-	guarded(t, Options{}, func(r *rig, a *authority) {
-		r.http.Transport = bearing{"t-alice", r.http.Transport}
-		w := r.watch("resourceVersion=3")
-		for i := range 2000 {
-			r.create(fmt.Sprint("p", i), "n")
-		}
-		a.set(func() { delete(a.rights, "alice * * * *") })
-		start, got := time.Now(), ""
-		for n := 0; !strings.HasPrefix(got, "ERROR 403"); n++ {
-			if got = w.next(1); n == 1000 {
-				t.Fatalf("%s after %d events and %v", got, n, time.Since(start))
-			}
-			later(time.Second)
-		}
-	})
-}
-
 // TestReviewsFail shows that a watch goes on while the whole server is away, and ends if it is there and says nothing of its reader.
 func TestReviewsFail(t *testing.T) {
 	t.Parallel()

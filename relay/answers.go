@@ -49,11 +49,10 @@ func (a *answers[V]) to(ctx context.Context, text []byte, ask func(context.Conte
 	q := a.asked[key]
 	if q == nil {
 		q = &question[V]{outcome: outcome[V]{done: make(chan struct{})}}
-		//nolint:contextcheck // others may wait for the answer when this caller has gone
 		shared, cancel := context.WithTimeout(context.Background(), reviewTimeout)
 		q.cancel = cancel
 		a.asked[key] = q
-		go a.ask(shared, key, q, ask)
+		go a.ask(shared, key, q, ask) //nolint:contextcheck // others may wait for the answer when this caller has gone
 	}
 	q.waiting++
 	a.mu.Unlock()

@@ -50,3 +50,37 @@ func TestEqualQuestions(t *testing.T) {
 		}
 	})
 }
+
+// TestQuestionsOfOpenWatches counts what open watches ask: those of one reader ask as much as one, and those of many readers
+// who came together do not ask together.
+func TestQuestionsOfOpenWatches(t *testing.T) {
+	t.Parallel()
+	for readers, most := range map[int]struct{ all, second int }{
+		1:   {2 * 30, 2},                 // a token and a right for each minute
+		100: {2 * 30 * 100, 2 * 100 / 3}, // in some of ten seconds
+	} {
+		guarded(t, Options{}, func(r *rig, a *authority) {
+			a.set(func() {
+				for i := range readers {
+					a.tokens[fmt.Sprint(i)] = fmt.Sprint(i)
+					a.rights[fmt.Sprint(i, " * * * *")] = ""
+				}
+				a.slow = 300 * time.Millisecond
+			})
+			connections := r.http.Transport
+			for i := range 100 {
+				r.http.Transport = bearing{fmt.Sprint(i % readers), connections}
+				r.watch("resourceVersion=3&timeoutSeconds=7200")
+			}
+			r.http.Transport = connections
+			before, last, worst := a.questions(), a.questions(), 0
+			for range 30 * 60 {
+				later(time.Second)
+				worst, last = max(worst, a.questions()-last), a.questions()
+			}
+			if all := a.questions() - before; all > most.all || worst > most.second {
+				t.Errorf("100 watches of %d readers asked %d reviews in 30 minutes, and %d in one second; want %+v", readers, all, worst, most)
+			}
+		})
+	}
+}

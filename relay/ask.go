@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log"
@@ -10,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,14 +23,14 @@ var asked = []string{
 }
 
 // ask answers a read of a resource with what the upstream says to the relay's own user. The reader's right was checked.
-func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attributes, u *upstream, t target, query url.Values) error {
+func (r *Relay) ask(w http.ResponseWriter, g *guard, t target, query url.Values) error {
 	send := url.Values{}
 	for _, name := range asked {
 		if query.Has(name) {
 			send.Set(name, query.Get(name))
 		}
 	}
-	if a.Verb == "watch" {
+	if g.a.Verb == "watch" {
 		send.Set("watch", "true")
 		for _, name := range []string{"allowWatchBookmarks", "sendInitialEvents"} {
 			if query.Has(name) {
@@ -40,38 +38,20 @@ func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attr
 			}
 		}
 	}
-	if a.Verb == "watch" {
-		if upgrades(req) {
+	forward := func(w http.ResponseWriter, req *http.Request) {
+		r.forward(w, req, g.u.path(t), send.Encode(), http.Header{})
+	}
+	if g.a.Verb == "watch" {
+		if upgrades(g.req) {
 			return errUpgrade
 		}
-		ctx, cancel := context.WithCancel(req.Context())
-		defer cancel()
-		go func() {
-			defer cancel()
-			r.untilWithdrawn(ctx, &guard{relay: r, user: user, req: req, a: a, u: u})
-		}()
-		req = req.WithContext(ctx)
+		r.askWatch(w, g, forward)
+		return nil
 	}
-	r.forward(w, req, u.path(t), send.Encode(), http.Header{})
+	out := flushed{newBody(w, answerTimeout)}
+	defer out.close()
+	forward(out, g.req)
 	return nil
-}
-
-// untilWithdrawn returns when the reader of a watch has lost the right, when ctx ends, or when the relay does.
-func (r *Relay) untilWithdrawn(ctx context.Context, g *guard) {
-	check := time.NewTicker(recheck)
-	defer check.Stop()
-	for {
-		select {
-		case <-check.C:
-			if g.still(ctx) != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		case <-r.done:
-			return
-		}
-	}
 }
 
 // path returns the path of a target at the upstream.
@@ -96,7 +76,9 @@ func (r *Relay) discover(w http.ResponseWriter, req *http.Request, user *User, p
 	if err := r.allow(req.Context(), user, Attributes{Verb: "get", Path: path}); err != nil {
 		return err
 	}
-	r.forward(w, req, transport.EscapePath(parts...), req.URL.RawQuery, http.Header{})
+	out := flushed{newBody(w, answerTimeout)}
+	defer out.close()
+	r.forward(out, req, transport.EscapePath(parts...), req.URL.RawQuery, http.Header{})
 	return nil
 }
 
@@ -116,7 +98,9 @@ func (r *Relay) passOn(w http.ResponseWriter, req *http.Request, user *User) err
 			return apierrors.NewForbidden(noResource, "", fmt.Errorf("the relay cannot send %s: %q", name, values))
 		}
 	}
-	r.forward(w, req, req.URL.EscapedPath(), req.URL.RawQuery, as)
+	out := flushed{newBody(w, 0)} // it may be a log that is followed
+	defer out.close()
+	r.forward(out, req, req.URL.EscapedPath(), req.URL.RawQuery, as)
 	return nil
 }
 
@@ -137,12 +121,12 @@ func extraHeader(key string) string {
 	return http.CanonicalHeaderKey(string(name))
 }
 
-// forward sends a request to the upstream with the relay's credentials, and answers with what comes back.
+// forward sends a request to the upstream with the relay's credentials, and answers with what comes back. w
+// is a [flushed] or a [forwardedWatch].
 func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query string, headers http.Header) {
 	proxy := httputil.ReverseProxy{
-		Transport:     r.client.RoundTripper(),
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // a reader that hangs up is no news
+		Transport: r.client.RoundTripper(),
+		ErrorLog:  log.New(io.Discard, "", 0), // a reader that hangs up is no news
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = &url.URL{RawQuery: query}
 			p.Out.URL.Path, _ = url.PathUnescape(path) // it was escaped here
@@ -161,6 +145,7 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 			if resp.StatusCode == http.StatusUnauthorized { // the relay's credentials are meant, and not the reader's
 				return apierrors.NewUnauthorized("it does not know the relay")
 			}
+			resp.ContentLength = 0 // if it is unknown, another goroutine flushes, and w flushes by itself
 			if resp.Header.Get("Cache-Control") != "" {
 				w.Header().Del("Cache-Control") // the upstream's is added to what is there
 			}

@@ -20,7 +20,8 @@ const (
 // A reply is an answer that has an end. If the client takes gzip and the first write is long, it is
 // compressed. Watches never are, because an event would wait in the compressor.
 type reply struct {
-	http.ResponseWriter
+	*body
+
 	takesGzip bool
 	begun     bool
 	gzip      *gzip.Writer // nil: not compressed
@@ -29,7 +30,7 @@ type reply struct {
 func newReply(w http.ResponseWriter, req *http.Request) *reply {
 	// As kube-apiserver reads it: a gzip with a weight is none.
 	codings := strings.Split(req.Header.Get("Accept-Encoding"), ",")
-	return &reply{ResponseWriter: w, takesGzip: slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })}
+	return &reply{body: newBody(w, answerTimeout), takesGzip: slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })}
 }
 
 // gzipWriters are not in use. Each has about a megabyte.
@@ -44,17 +45,18 @@ func (r *reply) Write(b []byte) (int, error) {
 		r.Header().Set("Content-Encoding", "gzip")
 		r.Header().Add("Vary", "Accept-Encoding")
 		r.gzip = gzipWriters.Get().(*gzip.Writer)
-		r.gzip.Reset(r.ResponseWriter)
+		r.gzip.Reset(r.body)
 	}
 	r.begun = true
 	if r.gzip != nil {
 		return r.gzip.Write(b)
 	}
-	return r.ResponseWriter.Write(b)
+	return r.body.Write(b)
 }
 
-// finish writes the end of what is compressed.
+// finish writes the end of what is compressed, and lifts the deadline.
 func (r *reply) finish() {
+	defer r.close()
 	if r.gzip != nil {
 		_ = r.gzip.Close() // an error is a client that hung up
 		r.gzip.Reset(io.Discard)

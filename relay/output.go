@@ -23,13 +23,13 @@ func send(o output, event []byte) error {
 	return o.flush()
 }
 
-// open begins the answer to a watch. hungUp is closed when the client is gone. ok is false if the handshake of a WebSocket has failed, and was
-// answered.
-func open(w http.ResponseWriter, req *http.Request) (out output, hungUp <-chan struct{}, ok bool) {
+// open begins the answer to a watch. It calls hungUp when the client of a WebSocket is gone; that of a
+// response ends the request's context. ok is false if the handshake has failed, and was answered.
+func open(w http.ResponseWriter, req *http.Request, hungUp func()) (out output, ok bool) {
 	if !websocket.IsWebSocketUpgrade(req) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
-		return body{w, http.NewResponseController(w)}, req.Context().Done(), true
+		return newBody(w, 0), true
 	}
 	var upgrader websocket.Upgrader
 	if offered := protocols(req); len(offered) > 0 {
@@ -37,42 +37,81 @@ func open(w http.ResponseWriter, req *http.Request) (out output, hungUp <-chan s
 	}
 	conn, err := upgrader.Upgrade(w, req, nil)
 	if err != nil {
-		return nil, nil, false
+		return nil, false
 	}
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
+		defer hungUp()
 		for {
 			if _, _, err := conn.NextReader(); err != nil { // the client sends pings, and no messages
 				return
 			}
 		}
 	}()
-	return messages{conn, gone}, gone, true
+	return messages{conn, gone}, true
 }
 
 // body is the body of a response. A reader that takes nothing for a minute is cut off.
 type body struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	http.ResponseWriter
+
+	rc  *http.ResponseController
+	end time.Time // when the whole body has to be written; zero: never
 }
 
-func (o body) write(event []byte) error {
-	o.deadline(time.Now().Add(writeTimeout))
-	_, err := o.w.Write(event)
+// newBody returns the body of a response that may take the time limit; 0 is any time.
+func newBody(w http.ResponseWriter, limit time.Duration) *body {
+	o := &body{ResponseWriter: w, rc: http.NewResponseController(w)}
+	if limit > 0 {
+		o.end = time.Now().Add(limit)
+	}
+	return o
+}
+
+func (o *body) Write(b []byte) (int, error) {
+	o.deadline()
+	return o.ResponseWriter.Write(b)
+}
+
+func (o *body) write(event []byte) error {
+	_, err := o.Write(event)
 	return err
 }
 
 // flush ends with no deadline, because net/http resets a stream of HTTP/2 at its deadline even if nothing is being written.
-func (o body) flush() error {
-	o.deadline(time.Now().Add(writeTimeout))
-	defer o.deadline(time.Time{})
+func (o *body) flush() error {
+	o.deadline()
+	defer o.close()
 	return o.rc.Flush()
 }
 
-func (o body) close() { o.deadline(time.Time{}) }
+func (o *body) deadline() {
+	at := time.Now().Add(writeTimeout)
+	if !o.end.IsZero() && o.end.Before(at) {
+		at = o.end
+	}
+	_ = o.rc.SetWriteDeadline(at) // a ResponseWriter without deadlines is one of a test
+}
 
-func (o body) deadline(at time.Time) { _ = o.rc.SetWriteDeadline(at) } // a ResponseWriter without deadlines is one of a test
+// close lifts the deadline, because the connection may go on.
+func (o *body) close() { _ = o.rc.SetWriteDeadline(time.Time{}) }
+
+// flushed is the body of an answer that the upstream gives: everything goes on as it comes.
+type flushed struct{ *body }
+
+func (o flushed) WriteHeader(code int) {
+	o.body.WriteHeader(code)
+	_ = o.flush() // an error is a client that hung up
+}
+
+func (o flushed) Write(b []byte) (int, error) {
+	n, err := o.body.Write(b)
+	if err == nil {
+		err = o.flush()
+	}
+	return n, err
+}
 
 // messages are the messages of a WebSocket. An event has no line break there.
 type messages struct {

@@ -50,6 +50,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 	if err := r.allow(req.Context(), user, a); err != nil {
 		return err
 	}
+	g := r.newGuard(req, user, a, u)
 	if err := r.checkAge(w, u); err != nil {
 		return err
 	}
@@ -80,9 +81,9 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 			return err
 		}
 	default:
-		return r.watch(w, req, user, a, u, sel, f, opts)
+		return r.watch(w, g, sel, f, opts) //nolint:contextcheck // the guard has the request
 	}
-	return r.ask(w, req, user, a, u, t, query)
+	return r.ask(w, g, t, query) //nolint:contextcheck // the guard has the request
 }
 
 // list returns a list from the cache. The first page of a list of the most recent state comes from the upstream, and may be newer than the
@@ -120,33 +121,31 @@ func (u *upstream) get(ctx context.Context, t target, query url.Values) (*state,
 	return o.(*state), nil
 }
 
-func writeObject(w *reply, f *form, o *state) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(f.appendObject(nil, o), '\n')) // an error is a client that hung up
-	w.finish()
+func writeObject(out *reply, f *form, o *state) {
+	defer out.finish()
+	out.Header().Set("Content-Type", "application/json")
+	_, _ = out.Write(append(f.appendObject(nil, o), '\n')) // an error is a client that hung up
 }
 
 // listChunk is the number of bytes of a list that are collected for one write.
 const listChunk = gzipFrom
 
-func writeList(w *reply, f *form, p *watchcache.Page) {
-	out := body{w, http.NewResponseController(w.ResponseWriter)}
-	defer out.close()
-	out.w.Header().Set("Content-Type", "application/json")
+func writeList(out *reply, f *form, p *watchcache.Page) {
+	defer out.finish()
+	out.Header().Set("Content-Type", "application/json")
 	b := f.listHead(p)
 	for i, o := range p.Objects {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if b = f.appendItem(b, o.(*state)); len(b) > listChunk {
-			if err := out.write(b); err != nil {
+			if _, err := out.Write(b); err != nil {
 				return // the client hung up
 			}
 			b = b[:0]
 		}
 	}
-	_ = out.write(append(b, "]}\n"...))
-	w.finish()
+	_, _ = out.Write(append(b, "]}\n"...))
 }
 
 const (
@@ -157,14 +156,6 @@ const (
 
 	// watchTimeout is how long a watch lasts if the client names no time, up to twice as long, as at kube-apiserver.
 	watchTimeout = 30 * time.Minute
-
-	// recheck is how often an open watch asks whether its reader still has the right. The answers are remembered by Options.Authenticate
-	// and Options.Authorize.
-	recheck = 10 * time.Second
-
-	// unsure is for how long a watch goes on whose reader's right cannot be checked, although the upstream is there. It takes up to 90
-	// seconds to notice that a connection to the upstream is dead.
-	unsure = 2 * time.Minute
 
 	// writeTimeout is how long a reader may take for what is written to it at once.
 	writeTimeout = time.Minute
@@ -177,7 +168,8 @@ const (
 func jittered(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/4)) }
 
 // watch answers a watch. If it returns an error, nothing was sent.
-func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a Attributes, u *upstream, sel watchcache.Selection, f *form, opts *internalversion.ListOptions) error {
+func (r *Relay) watch(w http.ResponseWriter, g *guard, sel watchcache.Selection, f *form, opts *internalversion.ListOptions) error {
+	req, u := g.req, g.u
 	version, err := watchcache.ParseVersion(opts.ResourceVersion)
 	if err != nil {
 		return apierrors.NewBadRequest("invalid resource version: " + err.Error())
@@ -197,26 +189,30 @@ func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a At
 	if err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsTimeout(err) {
 		return err
 	}
-	out, hungUp, ok := open(w, req)
+	ctx, cancel := context.WithTimeout(req.Context(), timeout)
+	defer cancel()
+	g.req = req.WithContext(ctx)
+	out, ok := open(w, req, cancel)
 	if !ok {
 		return nil // the handshake has answered
 	}
 	defer out.close()
-	if err != nil {
+	if err == nil {
+		watch := &openWatch{
+			guard: g, watcher: watcher, form: f, out: out, initial: q.Initial, bookmarks: opts.AllowWatchBookmarks,
+		}
+		err = watch.run()
+	}
+	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
 		_ = send(out, errorEvent(err)) // as kube-apiserver does: a watch is accepted before it is refused
-		return nil
 	}
-	watch := &openWatch{
-		guard: guard{relay: r, user: user, req: req, a: a, u: u}, watcher: watcher, form: f, out: out,
-		initial: q.Initial, bookmarks: opts.AllowWatchBookmarks,
-	}
-	_ = watch.run(req.Context(), hungUp, timeout) // an error is a client that hung up
-	return nil
+	return nil // any other error is the end of the watch, or a client that is gone or too slow
 }
 
 // openWatch is an open watch.
 type openWatch struct {
-	guard
+	*guard
+
 	watcher   *watchcache.Watcher
 	form      *form
 	out       output
@@ -224,14 +220,13 @@ type openWatch struct {
 	bookmarks bool
 }
 
-// run sends events until the watch ends.
-func (o *openWatch) run(ctx context.Context, hungUp <-chan struct{}, timeout time.Duration) error {
-	end := time.NewTimer(timeout)
-	defer end.Stop()
-	deadline := time.Now().Add(timeout)
+// run sends events until the watch ends. An [apierrors.APIStatus] is for the reader.
+func (o *openWatch) run() error {
+	ctx := o.req.Context()
+	deadline, _ := ctx.Deadline()
 	bookmark := time.NewTimer(nextBookmark(deadline))
 	defer bookmark.Stop()
-	check := time.NewTicker(recheck)
+	check := time.NewTimer(o.untilDue())
 	defer check.Stop()
 	defer o.watcher.Close()
 	if err := o.sendInitial(); err != nil {
@@ -257,13 +252,12 @@ func (o *openWatch) run(ctx context.Context, hungUp <-chan struct{}, timeout tim
 			due = o.bookmarks
 			bookmark.Reset(nextBookmark(deadline))
 		case <-check.C:
-			if err := o.still(ctx); err != nil {
-				return send(o.out, errorEvent(err))
+			if err := o.due(); err != nil {
+				return err
 			}
-		case <-end.C:
-			return nil
-		case <-hungUp:
-			return nil
+			check.Reset(o.untilDue())
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-o.relay.done:
 			return nil
 		}
@@ -285,6 +279,9 @@ func (o *openWatch) sendInitial() error {
 		return o.out.flush()
 	}
 	for _, one := range o.watcher.Initial() {
+		if err := o.ready(); err != nil {
+			return err
+		}
 		if err := o.out.write(o.form.AppendEvent(nil, watchcache.Added, one)); err != nil {
 			return err
 		}
@@ -299,18 +296,24 @@ func (o *openWatch) sendInitial() error {
 func (o *openWatch) sendNext(due bool) (more bool, err error) {
 	events, more, err := o.watcher.Next(watchBatch)
 	if errors.Is(err, watchcache.ErrRestarted) {
-		err = send(o.out, errorEvent(apierrors.NewResourceExpired(fmt.Sprintf("the relay's window at version %d has ended", o.watcher.Version()))))
-		return false, errors.Join(err, watchcache.ErrRestarted)
+		err = apierrors.NewResourceExpired(fmt.Sprintf("the relay's window at version %d has ended", o.watcher.Version()))
 	}
 	if err != nil {
 		return false, err
 	}
 	for _, e := range events {
+		if err := o.ready(); err != nil {
+			return false, err
+		}
 		if err := o.out.write(e.Frame(o.form)); err != nil {
 			return false, err
 		}
 	}
 	if due && !more && o.watcher.Moved() {
+		// A bookmark has no object, so it does not wait for an answer; readers take silence for a dead connection.
+		if err := o.due(); err != nil {
+			return false, err
+		}
 		if err := o.out.write(o.form.bookmark(o.watcher.Version(), false)); err != nil {
 			return false, err
 		}

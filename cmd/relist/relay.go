@@ -64,7 +64,8 @@ asked about (TokenReview), with a certificate of --client-ca, or with a token of
 --tokens, a file in the format of kube-apiserver: token,user,uid,"group1,group2".
 What they may read is what the API server says that they may
 (SubjectAccessReview); with --allow-all, everything that the relay has. A watch
-ends when its reader has lost the right, up to the time of --allowed-ttl later.
+ends when its reader has lost the right, up to the time of --allowed-ttl (for a
+token --token-ttl) and half a minute later, if the API server answers.
 
 The user of the relay needs the rights get, list and watch for the resources,
 create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.

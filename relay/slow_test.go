@@ -1,0 +1,67 @@
+package relay
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// large creates or changes objects of 16 KB.
+func (r *rig) large(resource string, n int) {
+	r.Helper()
+	for i := range n {
+		o := map[string]any{"metadata": map[string]any{
+			"name": fmt.Sprint("a", i), "namespace": "shop", "annotations": map[string]any{"a": strings.Repeat("x", 16<<10), "at": r.server.ResourceVersion()},
+		}}
+		change := r.server.Create
+		if _, err := r.server.Get(resource, "shop", fmt.Sprint("a", i)); err == nil {
+			change = r.server.Update
+		}
+		if _, err := change(resource, o); err != nil {
+			r.Fatal(err)
+		}
+	}
+	synctest.Wait()
+}
+
+// open sends a request, and reads nothing of the answer.
+func (r *rig) open(path string) io.Reader {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://localhost/api/v1/"+path, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	req.Header.Set("Accept-Encoding", "identity") // or all of it comes at once
+	resp, err := r.http.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = resp.Body.Close() })
+	return resp.Body
+}
+
+// TestSlowReaders shows that a reader is cut who takes some KB of a list each second, or nothing for a minute, whoever answers.
+func TestSlowReaders(t *testing.T) {
+	t.Parallel()
+	play(t, Options{PassOn: true}, func(r *rig) {
+		r.large("pods", 100)
+		r.large("configmaps", 100)
+		for path, pace := range map[string]time.Duration{
+			"pods?resourceVersion=0": time.Second, "pods": time.Second, "configmaps": writeTimeout + time.Second,
+		} {
+			body, start := r.open(path), time.Now()
+			var err error
+			for err == nil {
+				later(pace)
+				_, err = io.ReadFull(body, make([]byte, 2<<10))
+			}
+			if took := time.Since(start); err != io.ErrUnexpectedEOF || took > answerTimeout+4*pace+10*time.Second {
+				t.Errorf("%s: %v after %v", path, err, took)
+			}
+		}
+	})
+}
