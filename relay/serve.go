@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+	"weak"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -134,11 +135,17 @@ func writeList(out *reply, f *form, p *watchcache.Page) {
 	defer out.finish()
 	out.Header().Set("Content-Type", "application/json")
 	b := f.listHead(p)
-	for i, o := range p.Objects {
+	objects := letGo(p.Objects)
+	p.Objects = nil
+	for i, one := range objects {
+		o := one.Value()
+		if o == nil {
+			panic(http.ErrAbortHandler) // so that the client sees that the list is cut off
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = f.appendItem(b, o.(*state)); len(b) > listChunk {
+		if b = f.appendItem(b, o); len(b) > listChunk {
 			if _, err := out.Write(b); err != nil {
 				return // the client hung up
 			}
@@ -146,6 +153,17 @@ func writeList(out *reply, f *form, p *watchcache.Page) {
 		}
 	}
 	_, _ = out.Write(append(b, "]}\n"...))
+}
+
+// letGo returns the objects of an answer so that they do not stay in memory because a reader is slow. An
+// object can be gone once it has left the states and the window of the cache: then the answer ends,
+// as a watch does whose reader the window has passed.
+func letGo(objects []watchcache.Object) []weak.Pointer[state] {
+	all := make([]weak.Pointer[state], len(objects))
+	for i, o := range objects {
+		all[i] = weak.Make(o.(*state))
+	}
+	return all
 }
 
 const (
@@ -278,11 +296,15 @@ func (o *openWatch) sendInitial() error {
 	if !o.initial {
 		return o.out.flush()
 	}
-	for _, one := range o.watcher.Initial() {
+	for _, one := range letGo(o.watcher.Initial()) {
 		if err := o.ready(); err != nil {
 			return err
 		}
-		if err := o.out.write(o.form.AppendEvent(nil, watchcache.Added, one)); err != nil {
+		object := one.Value()
+		if object == nil {
+			return watchcache.ErrSlow
+		}
+		if err := o.out.write(o.form.AppendEvent(nil, watchcache.Added, object)); err != nil {
 			return err
 		}
 	}

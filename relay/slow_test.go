@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // large creates or changes objects of 16 KB.
@@ -64,4 +68,37 @@ func TestSlowReaders(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSlowReadersHoldNoObjects shows that objects which have left the cache while they wait for a slow reader leave the memory, and end
+// the answer.
+func TestSlowReadersHoldNoObjects(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"pods?resourceVersion=0", "pods?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {
+		play(t, Options{Cache: watchcache.Options{MaxEvents: 100}}, func(r *rig) {
+			r.large("pods", 200)
+			cache := r.relay.upstreams[0].cache
+			var old []weak.Pointer[state]
+			for _, key := range cache.Keys() {
+				old = append(old, weak.Make(cache.Now(key).(*state)))
+			}
+			body := r.open(path)
+			r.large("pods", 200)
+			r.large("pods", 200)
+			runtime.GC()
+			held := 0
+			for _, one := range old {
+				if one.Value() != nil {
+					held++
+				}
+			}
+			if held > 10 { // that which is being written, and some that the runtime has not looked at
+				t.Errorf("%s: %d of %d objects are held for a reader who takes nothing", path, held, len(old))
+			}
+			text, err := io.ReadAll(body)
+			if watch := strings.Contains(path, "watch"); len(text) > 1<<20 || !watch && err == nil {
+				t.Errorf("%s: %d bytes, %v", path, len(text), err)
+			}
+		})
+	}
 }
