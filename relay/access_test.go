@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -363,36 +362,6 @@ func TestExpiredCertificate(t *testing.T) {
 		if user.Name != name || err != nil {
 			t.Errorf("a certificate with %v left: %q, %v", left, user.Name, err)
 		}
-	}
-}
-
-// TestManyTokens shows that what is remembered is bounded, and that a stranger cannot make the relay forget its readers.
-func TestManyTokens(t *testing.T) {
-	t.Parallel()
-	a := &authority{tokens: map[string]string{"t-alice": "alice"}}
-	client, err := transport.NewClient(transport.Config{Server: "http://localhost", RoundTripper: a})
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := TokenReviews(client, time.Minute)
-	ask := func(token string) bool {
-		user, err := known(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return user != nil
-	}
-	if !ask("t-alice") {
-		t.Error("alice is not known")
-	}
-	for i := range maxRemembered + 10 {
-		if ask(fmt.Sprint("x", i)) {
-			t.Fatal("a stranger is known")
-		}
-	}
-	asked := a.questions()
-	if !ask("t-alice") || a.questions() != asked {
-		t.Error("the server was asked for alice again")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -56,8 +57,8 @@ func TestEqualQuestions(t *testing.T) {
 func TestQuestionsOfOpenWatches(t *testing.T) {
 	t.Parallel()
 	for readers, most := range map[int]struct{ all, second int }{
-		1:   {2 * 30, 2},                 // a token and a right for each minute
-		100: {2 * 30 * 100, 2 * 100 / 3}, // in some of ten seconds
+		1:  {2 * 10, 2},               // a token and a right for each minute
+		60: {2 * 10 * 60, 2 * 60 / 3}, // in some of ten seconds
 	} {
 		guarded(t, Options{}, func(r *rig, a *authority) {
 			a.set(func() {
@@ -65,22 +66,50 @@ func TestQuestionsOfOpenWatches(t *testing.T) {
 					a.tokens[fmt.Sprint(i)] = fmt.Sprint(i)
 					a.rights[fmt.Sprint(i, " * * * *")] = ""
 				}
-				a.slow = 300 * time.Millisecond
 			})
 			connections := r.http.Transport
-			for i := range 100 {
+			for i := range 60 {
 				r.http.Transport = bearing{fmt.Sprint(i % readers), connections}
 				r.watch("resourceVersion=3&timeoutSeconds=7200")
 			}
 			r.http.Transport = connections
+			a.set(func() { a.slow = 300 * time.Millisecond })
 			before, last, worst := a.questions(), a.questions(), 0
-			for range 30 * 60 {
+			for range 10 * 60 {
 				later(time.Second)
 				worst, last = max(worst, a.questions()-last), a.questions()
 			}
 			if all := a.questions() - before; all > most.all || worst > most.second {
-				t.Errorf("100 watches of %d readers asked %d reviews in 30 minutes, and %d in one second; want %+v", readers, all, worst, most)
+				t.Errorf("60 watches of %d readers asked %d reviews in ten minutes, and %d in one second; want %+v", readers, all, worst, most)
 			}
 		})
 	}
+}
+
+// TestManyQuestions shows that what is remembered is bounded, and that a stranger cannot make the relay forget its readers.
+func TestManyQuestions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answers, asked := newAnswers[string](time.Minute, time.Minute), 0
+		ask := func(name string) {
+			_, err := answers.to(t.Context(), []byte(name), func(context.Context) (string, bool, error) {
+				asked++
+				return name, name == "alice", nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("alice")
+		for i := range maxRemembered + 10 {
+			ask(fmt.Sprint("x", i))
+		}
+		if n := len(answers.no.all); n > maxRemembered {
+			t.Errorf("%d answers are remembered", n)
+		}
+		before := asked
+		if ask("alice"); asked != before {
+			t.Error("the server was asked for alice again")
+		}
+	})
 }
