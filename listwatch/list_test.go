@@ -98,6 +98,7 @@ func TestListBodies(t *testing.T) {
 		"an array":             {`[]`, 0, "malformed"},
 		"items of wrong type":  {`{"items":{}}`, 0, "malformed"},
 		"version of no string": {`{"metadata":{"resourceVersion":5}}`, 0, "resourceVersion"},
+		"items twice":          {`{"items":[],"metadata":{},"items":[{"metadata":{"name":"a"}}]}`, 0, "items twice"},
 		"two values":           {`{"items":[]}{"items":[]}`, 0, "more follows"},
 		"garbage":              {`not json`, 0, "invalid character"},
 		"nothing":              {``, 0, "unexpected EOF"},

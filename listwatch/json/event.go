@@ -96,26 +96,33 @@ func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd 
 	return partial.Metadata.ResourceVersion, partial.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true", nil
 }
 
-// Kind implements [format.Format]. API servers write the kind first or after the
-// apiVersion, so Kind finds it there without parsing. An item that begins with its
-// metadata has no kind, and Kind looks no further. In all other objects, Kind walks
-// through the members.
+// Kind implements [format.Format]. API servers write the kind first or after the apiVersion,
+// without white space, so Kind finds it there without parsing. An item that begins with its
+// metadata has no kind, and Kind looks no further. In all other objects, Kind walks through the
+// members. If an object has two kinds, which no server writes, the first counts.
 func (Format) Kind(object []byte, item bool) []byte {
-	rest, ok := bytes.CutPrefix(object, []byte(`{"`))
-	if ok {
-		if version, found := bytes.CutPrefix(rest, []byte(`apiVersion":"`)); found {
-			_, rest, _ = bytes.Cut(version, []byte(`","`))
-		}
-		if value, found := bytes.CutPrefix(rest, []byte(`kind":"`)); found {
-			if kind, _, closed := bytes.Cut(value, []byte(`"`)); closed && !bytes.Contains(kind, []byte(`\`)) {
-				return kind
-			}
-		}
-		if item && bytes.HasPrefix(rest, []byte(`metadata"`)) {
-			return nil
+	value, ok := bytes.CutPrefix(object, []byte(`{"kind":"`))
+	if version, found := bytes.CutPrefix(object, []byte(`{"apiVersion":"`)); found {
+		if _, rest, plain := cutText(version); plain {
+			value, ok = bytes.CutPrefix(rest, []byte(`,"kind":"`))
 		}
 	}
+	if ok {
+		if kind, _, plain := cutText(value); plain {
+			return kind
+		}
+	}
+	if item && bytes.HasPrefix(object, []byte(`{"metadata"`)) {
+		return nil
+	}
 	return walkToKind(object)
+}
+
+// cutText cuts b after the quote that ends a string. ok is false if the string has an escape, or
+// does not end in b.
+func cutText(b []byte) (text, rest []byte, ok bool) {
+	text, rest, ok = bytes.Cut(b, []byte(`"`))
+	return text, rest, ok && bytes.IndexByte(text, '\\') < 0
 }
 
 // walkToKind walks through the members of an object until it finds the kind.

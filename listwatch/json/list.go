@@ -123,6 +123,9 @@ func (r *listReader) items() error {
 	if err != nil {
 		return err
 	}
+	if r.list.HasItems() {
+		return fmt.Errorf("%w: it has items twice", format.ErrMalformed)
+	}
 	if err := r.list.BeginItems(); err != nil {
 		return err
 	}
