@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,15 +19,17 @@ const partialKind = "PartialObjectMetadata"
 // proxy or a server has mixed up two streams. The zero value takes the kind of the
 // first object that names one.
 type expected struct {
-	kind    string                  // "": not known yet
-	partial bool                    // metadata alone is asked for, and whole objects are taken
-	learned *atomic.Pointer[string] // where an object's kind is kept for others; nil: nowhere
+	kind    string // "": not known yet
+	partial bool   // metadata alone is asked for, and whole objects are taken
+
+	// guessed is true if no object has named the kind: it is the name of a list without List. The author of a custom resource may
+	// call a list of Orders a ShopList. So two objects of one other kind disprove the guess, if none has confirmed it before.
+	guessed bool
+	rival   string // the kind of the last object that was refused because of a guess
 }
 
-// learnList derives the kind of the items from the kind of a list, if the list's
-// kind comes before its items. Only built-in types put it there, and they follow
-// the rule that a FooList contains Foos. A list of custom resources has its kind at
-// the end, and the resource's author chose the name.
+// learnList guesses the kind of the items from the kind of a list, if the list's kind
+// comes before its items.
 func (e *expected) learnList(kind string) error {
 	item, ok := strings.CutSuffix(kind, "List")
 	switch {
@@ -37,7 +38,7 @@ func (e *expected) learnList(kind string) error {
 	case item == partialKind && !e.partial:
 		return fmt.Errorf("%w: a %s instead of a list of whole objects", errMalformed, kind)
 	}
-	e.kind = item
+	e.kind, e.guessed = item, true
 	return nil
 }
 
@@ -51,15 +52,22 @@ func (e *expected) check(kind []byte) error {
 		return nil
 	case string(kind) == partialKind:
 		return errors.New("it is a " + partialKind + ", but whole objects were asked for")
-	case e.kind != "":
-		return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
+	case e.kind == "", e.guessed && string(kind) == e.rival:
+		return nil
 	}
-	learned := string(kind)
-	e.kind = learned
-	if e.learned != nil {
-		e.learned.Store(&learned)
+	if e.guessed {
+		e.rival = string(kind)
 	}
-	return nil
+	return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
+}
+
+// learn notes the kind of an object that check has accepted and that could be decoded. It reports whether that is news.
+func (e *expected) learn(kind []byte) bool {
+	if len(kind) == 0 || string(kind) == partialKind || e.kind == partialKind || string(kind) == e.kind && !e.guessed {
+		return false
+	}
+	*e = expected{kind: string(kind), partial: e.partial}
+	return true
 }
 
 // word returns kind for an error's text. The bytes are the server's, so word quotes

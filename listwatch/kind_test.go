@@ -59,6 +59,7 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 	const (
 		typed   = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[%s]}`
 		custom  = `{"apiVersion":"g/v1","items":[%s],"kind":"%s","metadata":{}}`
+		named   = `{"kind":"%s","apiVersion":"v1","metadata":{},"items":[%s]}`
 		plain   = `{"metadata":{"name":"p"}}`
 		initial = "with initial events"
 	)
@@ -98,6 +99,24 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 			fmt.Sprintf(custom, sorted("Foo", "a"), "ManyFoosList"), event("ADDED", sorted("Foo", "b")), "item a, ADDED b",
 		},
 		"an empty list of another name": {fmt.Sprintf(custom, "", "ManyFoosList"), event("ADDED", sorted("Foo", "b")), "ADDED b"},
+		"a list of another name, which comes first": {
+			fmt.Sprintf(named, "ManyFoosList", sorted("Foo", "a")+","+sorted("Foo", "b")), event("ADDED", sorted("Foo", "c")) + event("ADDED", sorted("Bar", "d")),
+			"item a, item b, ADDED c, bad MODIFIED d",
+		},
+		"one item, and a list of another name": {fmt.Sprintf(named, "ManyFoosList", sorted("Foo", "a")), event("ADDED", sorted("Foo", "c")), "item a, ADDED c"},
+		"two items of two kinds, and a list of another name": {
+			fmt.Sprintf(named, "ManyFoosList", sorted("Foo", "a")+","+sorted("Bar", "b")), event("ADDED", sorted("Foo", "c")), "item a, bad item b, ADDED c",
+		},
+		"one item of another kind than those without": {
+			fmt.Sprintf(named, "ManyFoosList", object("Secret", "s")+","+plain), event("ADDED", object("Secret", "s")), "item p, bad item s, bad MODIFIED s",
+		},
+		"no item, and a list of another name, which comes first": {
+			fmt.Sprintf(named, "ManyFoosList", ""), event("ADDED", sorted("Foo", "a")) + event("ADDED", sorted("Foo", "b")) + event("ADDED", sorted("Bar", "c")),
+			"bad MODIFIED a, ADDED b, bad MODIFIED c",
+		},
+		"an object that cannot be read tells no kind": {
+			"", event("ADDED", `{"kind":"Foo","metadata":{"name":7}}`) + event("ADDED", object("ConfigMap", "a")), "bad ADDED , ADDED a",
+		},
 		"a List": {
 			`{"kind":"List","metadata":{},"items":[` + plain + `]}`, event("ADDED", object("ConfigMap", "a")), "item p, ADDED a",
 		},
@@ -154,7 +173,7 @@ func TestLargeObjectOfAnotherKindDeletesNothing(t *testing.T) {
 func TestGetOfAnotherKindIsAnObjectError(t *testing.T) {
 	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/configmaps") {
-			body(`{"kind":"ConfigMapList","metadata":{},"items":[]}`)(w, req)
+			body(`{"kind":"ConfigMapList","metadata":{},"items":[{"kind":"ConfigMap","metadata":{"name":"b"}}]}`)(w, req)
 			return
 		}
 		body(`{"kind":"Secret","metadata":{"name":"a"}}`)(w, req)

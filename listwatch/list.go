@@ -20,7 +20,7 @@ type pageOptions[T any] struct {
 	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
 	shard *shard                           // nil: any object
 	part  func(source.Part[T]) error       // takes the objects while they arrive; nil: they are in the page
-	learn func(kind string)                // is told the kind of the items of a whole page, "" if it names none; may be nil
+	learn func(kind expected)              // is told the kind of the items of a whole page; may be nil
 }
 
 // decodePage reads one page of a list. It decodes objects as their bytes arrive, and
@@ -49,7 +49,7 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts p
 	meta := &p.list.ListMeta
 	p.page.ResourceVersion, p.page.Continue, p.page.Remaining = meta.ResourceVersion, meta.Continue, meta.RemainingItemCount
 	if p.learn != nil {
-		p.learn(p.kind.kind)
+		p.learn(expected{kind: p.kind.kind, partial: p.kind.partial, guessed: p.kind.guessed || p.unnamed})
 	}
 	if p.part != nil && (p.parts == 0 || len(p.page.Items)+len(p.page.Errors) > 0) {
 		return &p.page, p.handOver()
@@ -77,9 +77,12 @@ type pageDecoder[T object.Object] struct {
 	kind expected
 	size int // of the objects in page, in bytes
 
-	// waiting are items that name no kind, and cannot be decoded before the kind of the list is known. kube-apiserver puts it behind the
-	// items in a part of its answers in CBOR, whose members it writes in any order.
+	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and kube-apiserver puts the
+	// kind of the list behind the items in a part of its answers in CBOR, whose members it writes in any order. Or they name another
+	// kind than the list, and a second item must tell which of the two is right.
 	waiting [][]byte
+
+	unnamed bool // the kind is a guess that nothing contradicts: the items name none
 
 	parts int // handed over
 }
@@ -88,24 +91,45 @@ func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 
 func (p *pageDecoder[T]) item(object []byte) error {
 	p.bounded.left = format.MaxObjectBytes
-	if p.mustWait(object) {
+	kind := p.encoding.Kind(object, true)
+	if p.kind.guessed && (len(kind) == 0 || string(kind) == p.kind.kind) {
+		p.kind.guessed, p.unnamed = false, len(kind) == 0
+	}
+	if p.mustWait(kind) {
 		p.waiting = append(p.waiting, bytes.Clone(object))
 		return nil
 	}
-	return p.use(object)
+	if err := p.useWaiting(); err != nil {
+		return err
+	}
+	return p.use(object, kind)
 }
 
-// mustWait reports whether an item has to have a kind, and nobody knows it yet. The items behind one that waits wait, too.
-func (p *pageDecoder[T]) mustWait(object []byte) bool {
+// mustWait reports whether an item of this kind cannot be used yet. The items behind one that waits for the list's kind wait, too.
+func (p *pageDecoder[T]) mustWait(kind []byte) bool {
+	if p.kind.guessed {
+		return p.kind.check(kind) != nil
+	}
 	if !p.decoder.kinds || p.list.Kind != "" || p.kind.kind != "" {
 		return false
 	}
-	return len(p.waiting) > 0 || len(p.encoding.Kind(object, true)) == 0
+	return len(p.waiting) > 0 || len(kind) == 0
+}
+
+func (p *pageDecoder[T]) useWaiting() error {
+	waiting := p.waiting
+	p.waiting = nil
+	for _, object := range waiting {
+		if err := p.use(object, p.encoding.Kind(object, true)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // use decodes an item, and hands a part over if it is full.
-func (p *pageDecoder[T]) use(object []byte) error {
-	if err := p.decode(object); err != nil || p.part == nil {
+func (p *pageDecoder[T]) use(object, kind []byte) error {
+	if err := p.decode(object, kind); err != nil || p.part == nil {
 		return err
 	}
 	if p.size += len(object); p.size < partBytes && len(p.page.Items)+len(p.page.Errors) < partObjects {
@@ -123,18 +147,19 @@ func (p *pageDecoder[T]) handOver() error {
 	return p.part(part)
 }
 
-func (p *pageDecoder[T]) decode(object []byte) error {
-	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
+func (p *pageDecoder[T]) decode(object, kind []byte) error {
+	if err := p.kind.check(kind); err != nil {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}
-	if obj, meta, ok := reuse(p.encoding, object, p.known); ok {
-		return p.add(obj, meta)
+	obj, meta, known := reuse(p.encoding, object, p.known)
+	if !known {
+		var bad *ObjectError
+		// A list of custom resources has its kind after its items, but there each item names its own kind.
+		if obj, meta, bad = p.decoder.decode(p.encoding, object, p.itemKind()); bad != nil {
+			return p.bad(object, bad)
+		}
 	}
-	// A list of custom resources has its kind after its items, but there each item names its own kind.
-	obj, meta, bad := p.decoder.decode(p.encoding, object, p.itemKind())
-	if bad != nil {
-		return p.bad(object, bad)
-	}
+	p.kind.learn(kind)
 	return p.add(obj, meta)
 }
 
@@ -177,17 +202,17 @@ func (p *pageDecoder[T]) finish() error {
 	if !p.list.HasItems() && !strings.HasSuffix(p.list.Kind, "List") {
 		return fmt.Errorf("%w: kind %q without items instead of a list", errMalformed, p.list.Kind)
 	}
-	if len(p.waiting) > 0 {
+	switch {
+	case len(p.waiting) == 0:
+		return nil
+	case p.kind.guessed:
+		p.kind = expected{partial: p.kind.partial} // each item has contradicted it
+	default:
 		if err := p.kind.learnList(p.list.Kind); err != nil {
 			return err
 		}
 	}
-	for _, object := range p.waiting {
-		if err := p.use(object); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.useWaiting()
 }
 
 // boundedReader fails if more than left bytes would be read. The list's decoder resets left at each

@@ -29,7 +29,7 @@ type Client[T object.Object] struct {
 
 	// kind is the kind of the objects, or nil if it is not known. Each list sets it again,
 	// because a custom resource may be deleted and created again with another kind.
-	kind atomic.Pointer[string]
+	kind atomic.Pointer[expected]
 
 	shard *shard // of Options.ShardSelector
 }
@@ -193,8 +193,8 @@ func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want page
 		return nil, err
 	}
 	want.shard = r.shard
-	want.learn = func(kind string) {
-		if kind != "" || opts.Continue == "" {
+	want.learn = func(kind expected) {
+		if kind.kind != "" || opts.Continue == "" {
 			r.kind.Store(&kind)
 		}
 	}
@@ -202,13 +202,12 @@ func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want page
 	return page, errors.Join(err, resp.Body.Close())
 }
 
-// expected returns the kind of the objects, as far as earlier lists have told it.
+// expected returns the kind of the objects, as far as earlier lists and watches have told it.
 func (r *Client[T]) expected() expected {
-	e := expected{partial: r.decoder.partial}
 	if kind := r.kind.Load(); kind != nil {
-		e.kind = *kind
+		return *kind
 	}
-	return e
+	return expected{partial: r.decoder.partial}
 }
 
 // Watch implements [ListWatcher]. It sets opts.Watch.
@@ -223,9 +222,10 @@ func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T
 	}
 	kind := r.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind again
+		kind = expected{partial: kind.partial} // initial events replace a list, so they tell the kind again
 	}
-	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, shard: r.shard}
+	learn := func(kind expected) { r.kind.Store(&kind) }
+	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, learn: learn, shard: r.shard}
 	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
 		if err := w.chooseEncoding(); err != nil {
 			_ = w.Close() // the caller gets the error above
@@ -300,6 +300,9 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, er
 		return obj, meta, format.ErrObjectTooLarge
 	}
 	kind := r.expected()
+	if kind.guessed {
+		kind = expected{partial: kind.partial} // the request named the object
+	}
 	if err := kind.check(encoding.Kind(data, false)); err != nil {
 		bad := refuse(encoding, data, err)
 		return obj, bad.Meta, bad

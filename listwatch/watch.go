@@ -20,8 +20,9 @@ type watch[T object.Object] struct {
 	decoder  *decoder[T]
 	encoding *encoded // of the last frame; nil before the first frame of a WebSocket
 	kind     expected
-	shard    *shard // nil: any object
-	end      error  // what Next returns from now on
+	learn    func(kind expected) // is told the kind that an object has named; may be nil
+	shard    *shard              // nil: any object
+	end      error               // what Next returns from now on
 }
 
 // Next implements [Watch].
@@ -120,13 +121,17 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 }
 
 func (w *watch[T]) event(typ source.Type, object []byte) Event[T] {
-	if err := w.kind.check(w.encoding.Kind(object, false)); err != nil {
+	kind := w.encoding.Kind(object, false)
+	if err := w.kind.check(kind); err != nil {
 		bad := refuse(w.encoding, object, err)
 		// Also if the event says DELETED, because an object of this resource was not deleted.
 		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}
 	}
 	event := Event[T]{Type: typ}
 	event.Object, event.Meta, event.Err = w.decoder.decode(w.encoding, object, schema.GroupVersionKind{})
+	if event.Err == nil && w.kind.learn(kind) && w.learn != nil {
+		w.learn(w.kind)
+	}
 	return event
 }
 

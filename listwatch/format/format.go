@@ -45,10 +45,10 @@ type Format interface {
 	//
 	// ReadList sets the Kind of list before it calls BeginItems, if it has read it by then. A
 	// Kind such as NoteList says that the items are Notes: if an item, or the object of a later
-	// event, names another kind, that is an error of this object. If the Kind is List, or comes
-	// after the items, the first object that names a kind decides. A list for which BeginItems
-	// is not called needs a Kind that ends with List. Kind and APIVersion are also given to
-	// unstructured objects that name none.
+	// event, names another kind, that is an error of this object, unless all of them do. If the
+	// Kind is List, or comes after the items, the first object that names a kind decides. A list
+	// for which BeginItems is not called needs a Kind that ends with List. Kind and APIVersion are
+	// also given to unstructured objects that name none.
 	ReadList(body io.Reader, list *List) error
 
 	// SplitEvent splits an event into the word for its type, such as ADDED, and its object. If
