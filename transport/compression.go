@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ const (
 
 	// CompressionGzip asks for gzip, in all watches too. kube-apiserver compresses lists
 	// larger than 128 KiB and, since 1.37, watches with initial events, and no others. A
-	// watch that comes compressed delivers each event as soon as the server flushes it.
+	// watch that comes compressed delivers each event as soon as the server flushes it, or ends a
+	// gzip file behind it.
 	CompressionGzip
 )
 
@@ -55,7 +57,7 @@ func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCl
 	case "gzip", "x-gzip":
 		header.Del("Content-Encoding")
 		header.Del("Content-Length")
-		return &gzipBody{ReadCloser: body, exchange: x}, nil
+		return &gzipBody{ReadCloser: body, exchange: x, buffered: bufio.NewReader(body)}, nil
 	default:
 		return nil, fmt.Errorf("the answer has the Content-Encoding %.50q, which was not asked for", encoding)
 	}
@@ -64,27 +66,50 @@ func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCl
 // gzipBody decompresses a body while it is read. It holds only the 32 KiB to which gzip
 // may refer back, however much the answer grows; whoever reads bounds the rest. It
 // reads no more than it needs, so that whatever the server has flushed can be read.
+//
+// A body may consist of several gzip files, which are called members: kube-apiserver sends each
+// event of a watch as one. What is in a member is read when the member ends, and not when the
+// next begins, which may be much later.
 type gzipBody struct {
 	io.ReadCloser
 
 	exchange *exchange
-	plain    *gzip.Reader // nil before the first read, which waits for the header
+	buffered *bufio.Reader // the body; it holds bytes of the next member when one ends
+	plain    gzip.Reader
+	within   bool // plain is within a member
 	err      error
 }
 
-func (b *gzipBody) Read(p []byte) (int, error) {
-	if b.err != nil {
-		return 0, b.err
+func (b *gzipBody) Read(p []byte) (n int, err error) {
+	for n == 0 && b.err == nil && len(p) > 0 {
+		if !b.within {
+			err = b.begin()
+			b.within = err == nil
+		} else if n, err = b.plain.Read(p); err == io.EOF { //nolint:errorlint // only the bare one is an end
+			b.within, err = false, nil
+		}
+		b.err = b.explain(err)
 	}
-	if b.plain == nil {
-		if b.plain, b.err = gzip.NewReader(b.ReadCloser); b.err != nil {
-			b.err = b.explain(b.err)
-			return 0, b.err
+	return n, b.err
+}
+
+// begin waits for the header of the next member. It ignores zeros before it, as gzip does: some servers pad their files.
+func (b *gzipBody) begin() error {
+	for {
+		c, err := b.buffered.ReadByte()
+		if err != nil {
+			return err
+		}
+		if c != 0 {
+			break
 		}
 	}
-	n, err := b.plain.Read(p)
-	b.err = b.explain(err)
-	return n, b.err
+	_ = b.buffered.UnreadByte() // there is one: it was read
+	if err := b.plain.Reset(b.buffered); err != nil {
+		return err
+	}
+	b.plain.Multistream(false)
+	return nil
 }
 
 // explain says that the compression is broken, rather than what is compressed. Errors

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,9 +124,24 @@ func TestCompressionThatIsNone(t *testing.T) {
 	checkError(t, err, `Content-Encoding "br", which was not asked for`)
 }
 
-// TestCompressedWatchDeliversEachEventAtItsFlush: the server sends the next event when
-// the client has the last one.
-func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
+// A server may flush each event, or end a gzip file behind it, in several ways. The event comes at once, whatever the way: the server
+// sends the next one when the client has the last.
+func TestCompressedWatchDeliversEachEventAtOnce(t *testing.T) {
+	type way struct {
+		name string
+		end  func(z *gzip.Writer, w io.Writer) // after an event
+	}
+	closed := func(z *gzip.Writer, w io.Writer) {
+		_ = z.Close()
+		z.Reset(w)
+	}
+	ways := []way{
+		{"one file, flushed", func(z *gzip.Writer, _ io.Writer) { _ = z.Flush() }},
+		{"a file for each, closed", closed},
+		{"a file for each, flushed and closed", func(z *gzip.Writer, w io.Writer) { _ = z.Flush(); closed(z, w) }}, // kube-apiserver 1.37
+		{"a file for each, and an empty one", func(z *gzip.Writer, w io.Writer) { closed(z, w); closed(z, w) }},
+		{"a file for each, padded", func(z *gzip.Writer, w io.Writer) { closed(z, w); _, _ = w.Write(make([]byte, 100)) }},
+	}
 	for _, format := range []struct {
 		frames []frames.Format
 		frame  func(n int) string
@@ -134,39 +150,54 @@ func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
 		{protobufFrames, func(n int) string { return "\x00\x00\x00\x02" + fmt.Sprintf("%02d", n) }},
 		{cborFrames, func(n int) string { return "\xa1\x00\x62" + fmt.Sprintf("%02d", n) }},
 	} {
-		mediaType, frame := format.frames[0].StreamMediaType(), format.frame
-		seen := make(chan struct{})
-		cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", mediaType)
-			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
-			for n := range 20 {
-				_, _ = io.WriteString(z, frame(n))
-				_ = z.Flush()
-				_ = http.NewResponseController(w).Flush()
-				select {
-				case <-seen:
-				case <-r.Context().Done():
-					return
+		for _, way := range ways {
+			mediaType, frame := format.frames[0].StreamMediaType(), format.frame
+			seen := make(chan struct{})
+			cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", mediaType)
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				for n := range 20 {
+					_, _ = io.WriteString(z, frame(n))
+					way.end(z, w)
+					_ = http.NewResponseController(w).Flush()
+					select {
+					case <-seen:
+					case <-r.Context().Done():
+						return
+					}
 				}
+				_ = z.Close()
+			})
+			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: format.frames, Path: "/"})
+			if err != nil {
+				t.Fatal(err)
 			}
-			_ = z.Close()
-		})
-		s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: format.frames, Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range 20 {
-			got, err := s.Next()
-			if err != nil || !strings.HasSuffix(frame(n), string(got.Data)) {
-				t.Fatalf("%s: frame %d is %q, %v", mediaType, n, got.Data, err)
+			for n := range 20 {
+				got, err := s.Next()
+				if err != nil || !strings.HasSuffix(frame(n), string(got.Data)) {
+					t.Fatalf("%s, %s: frame %d is %q, %v", mediaType, way.name, n, got.Data, err)
+				}
+				seen <- struct{}{}
 			}
-			seen <- struct{}{}
+			if _, err := s.Next(); err != io.EOF { //nolint:errorlint // the bare one is an orderly end
+				t.Errorf("%s, %s: the end is %v", mediaType, way.name, err)
+			}
+			s.Close()
 		}
-		if _, err := s.Next(); err != io.EOF { //nolint:errorlint // the bare one is an orderly end
-			t.Errorf("%s: the end is %v", mediaType, err)
-		}
-		s.Close()
+	}
+}
+
+// A list may be padded, as some caches do, or be in several files.
+func TestCompressedAnswerInSeveralFiles(t *testing.T) {
+	body := slices.Concat(gzipped(t, `{"items":`), make([]byte, 5000), gzipped(t, ""), gzipped(t, "[]}"), make([]byte, 16))
+	resp, err := serveGzip(t, 200, body).Get(t.Context(), Request{Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); string(got) != `{"items":[]}` || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
