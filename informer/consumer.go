@@ -122,11 +122,10 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 }
 
 // unchanged reports whether b is the same state of the same object as a. The same UID and resourceVersion are not enough, because
-// a server that was restored from a backup uses its versions again. If a transform has cleared the resourceVersion, the objects
-// count as different.
+// a server that was restored from a backup uses its versions again. Objects of some aggregated types have neither, and a transform
+// may clear both: then the content alone decides.
 func (c *consumer[T]) unchanged(a, b T) bool {
-	rv := a.GetResourceVersion()
-	return rv != "" && rv == b.GetResourceVersion() && a.GetUID() == b.GetUID() && c.equal(a, b)
+	return a.GetResourceVersion() == b.GetResourceVersion() && a.GetUID() == b.GetUID() && c.equal(a, b)
 }
 
 // equal compares two objects as the API server does: it compares quantities by their values, and a nil map equals an empty one.

@@ -24,8 +24,7 @@ import (
 //
 // A relist brings most objects unchanged. If an object has the same UID, resourceVersion and content as the object in the store,
 // the informer calls no callback. The informer compares the content, too, because a server that was restored from a backup uses
-// its versions again. If a transform clears the resourceVersion, a relist calls OnUpdate for every object. So a transform should
-// clear large fields, and keep the resourceVersion.
+// its versions again, and because some objects have no version.
 type Handler[T object.Object] struct {
 	// OnAdd is called for an object that is new to the handler. initial is true if the object was in the first list, or in the
 	// store when the handler was added. When the last OnAdd with initial true has returned, OnSynced is called.
