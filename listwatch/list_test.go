@@ -98,6 +98,8 @@ func TestListBodies(t *testing.T) {
 		"an array":             {`[]`, 0, "malformed"},
 		"items of wrong type":  {`{"items":{}}`, 0, "malformed"},
 		"version of no string": {`{"metadata":{"resourceVersion":5}}`, 0, "resourceVersion"},
+		"a byte order mark":    {"\ufeff" + `{"items":[]}`, 0, "byte order mark"},
+		"compressed":           {"\x1f\x8b\x08", 0, "compressed, but has no Content-Encoding"},
 		"items twice":          {`{"items":[],"metadata":{},"items":[{"metadata":{"name":"a"}}]}`, 0, "items twice"},
 		"two values":           {`{"items":[]}{"items":[]}`, 0, "more follows"},
 		"garbage":              {`not json`, 0, "invalid character"},

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -272,9 +273,9 @@ func duration(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Millisecond))
 }
 
-// failure is the attribute of an error, or an empty one, which handlers leave out.
+// failure is the attribute of an error, or an empty one, which handlers leave out: the end of a stream is no error, and has a reason.
 func failure(err error) slog.Attr {
-	if err == nil {
+	if err == nil || err == io.EOF { //nolint:errorlint // only the bare one is a clean end
 		return slog.Attr{}
 	}
 	return slog.Any("error", visibleError{err})

@@ -246,7 +246,7 @@ func TestLogOfShortStreams(t *testing.T) {
 		}
 		book.expect(t)
 		short(14)
-		book.expect(t, `level=WARN msg="relist: failing" reason=closed error=EOF delay=800ms`)
+		book.expect(t, `level=WARN msg="relist: failing" reason=closed delay=800ms`)
 	})
 }
 

@@ -59,7 +59,7 @@ func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCl
 		header.Del("Content-Length")
 		return &gzipBody{ReadCloser: body, exchange: x, buffered: bufio.NewReader(body)}, nil
 	default:
-		return nil, fmt.Errorf("the answer has the Content-Encoding %.50q, which was not asked for", encoding)
+		return nil, fmt.Errorf("the answer has the Content-Encoding %.50q, which was not asked for and cannot be read: only gzip can", encoding)
 	}
 }
 

@@ -38,6 +38,14 @@ type listReader struct {
 }
 
 func (r *listReader) read() error {
+	switch first, err := r.json.Peek(); {
+	case err != nil:
+		return err
+	case first == 0xef:
+		return fmt.Errorf("%w: it begins with a byte order mark, which JSON does not have", format.ErrMalformed)
+	case first == 0x1f:
+		return fmt.Errorf("%w: it seems to be compressed, but has no Content-Encoding", format.ErrMalformed)
+	}
 	if err := r.json.Expect('{'); err != nil {
 		return err
 	}
