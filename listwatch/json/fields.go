@@ -26,7 +26,23 @@ func fieldsOf(typ reflect.Type) (fields []field, ok bool) {
 	return fields, ok && 0 < len(fields) && len(fields) <= maxFields
 }
 
-func appendFields(fields []field, typ reflect.Type, outer []int) ([]field, bool) {
+// Member returns the indexes of the fields that lead to a member of a struct, through embedded structs and pointers to them. It is nil if
+// there is no such member, or if several fields have its name and encoding/json ignores them all.
+func Member(typ reflect.Type, name string) []int {
+	fields, _ := appendFields(nil, typ, nil)
+	for _, f := range dominant(fields) {
+		if f.name == name {
+			return f.index
+		}
+	}
+	return nil
+}
+
+// appendFields appends the fields of a struct. within are the structs in which typ is embedded: what one of them embeds again is
+// deeper than the first and does not count.
+func appendFields(fields []field, typ reflect.Type, outer []int, within ...reflect.Type) (_ []field, ok bool) {
+	ok = true
+	within = append(within, typ)
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		tag := f.Tag.Get("json")
@@ -40,15 +56,18 @@ func appendFields(fields []field, typ reflect.Type, outer []int) ([]field, bool)
 			name = ""
 		}
 		index := append(slices.Clone(outer), i)
-		switch {
-		case slices.Contains(strings.Split(options, ","), "string"),
-			f.Anonymous && !f.IsExported() && name != "",
-			f.Anonymous && name == "" && toStruct:
-			return nil, false
-		case f.Anonymous && name == "" && isStruct:
-			var ok bool
-			if fields, ok = appendFields(fields, f.Type, index); !ok {
-				return nil, false
+		if slices.Contains(strings.Split(options, ","), "string") || f.Anonymous && (!f.IsExported() && name != "" || name == "" && toStruct) {
+			ok = false
+		}
+		if f.Anonymous && name == "" && (isStruct || toStruct) {
+			embedded := f.Type
+			if toStruct {
+				embedded = embedded.Elem()
+			}
+			if !slices.Contains(within, embedded) {
+				var fine bool
+				fields, fine = appendFields(fields, embedded, index, within...)
+				ok = ok && fine
 			}
 			continue
 		}
@@ -58,7 +77,7 @@ func appendFields(fields []field, typ reflect.Type, outer []int) ([]field, bool)
 		}
 		fields = append(fields, made)
 	}
-	return fields, true
+	return fields, ok
 }
 
 // isName reports whether encoding/json accepts a name from a tag. It ignores a name with

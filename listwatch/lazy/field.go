@@ -2,13 +2,14 @@ package lazy
 
 import (
 	"encoding"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/relist-go/relist/listwatch/internal/wire"
+	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/object"
 )
 
@@ -51,7 +52,8 @@ func Path[V any](obj Lazy, path string) (V, error) {
 	if err != nil {
 		return *new(V), err
 	}
-	return value.Interface().(V), nil
+	v, _ := value.Interface().(V) // of null for an interface, Interface returns nil, which is no V
+	return v, nil
 }
 
 // named returns a pointer to the value of a named field, or nil.
@@ -135,9 +137,9 @@ func locate(typ reflect.Type, names []string) (place []int, err error) {
 		case pointer.Implements(jsonType) || pointer.Implements(textType):
 			return nil, fmt.Errorf("%v decodes itself, so only the whole of it can be decoded", typ)
 		}
-		step := stepTo(typ, name)
+		step := json.Member(typ, name)
 		if step == nil {
-			return nil, fmt.Errorf("%v has no member %s", typ, name)
+			return nil, fmt.Errorf("%v has no member %s that encoding/json would decode", typ, name)
 		}
 		place, typ = append(place, step...), typeAt(typ, step)
 	}
@@ -145,36 +147,14 @@ func locate(typ reflect.Type, names []string) (place []int, err error) {
 }
 
 var (
-	jsonType = reflect.TypeFor[json.Unmarshaler]()
+	jsonType = reflect.TypeFor[stdjson.Unmarshaler]()
 	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// stepTo returns the index of the field for a member. If the field is in an embedded struct, whose members JSON has beside the others,
-// stepTo returns all indexes that lead there. It returns nil if there is no such member.
-func stepTo(typ reflect.Type, name string) []int {
-	for i := range typ.NumField() {
-		if field := typ.Field(i); field.IsExported() && jsonName(field) == name {
-			return []int{i}
-		}
-	}
-	for i := range typ.NumField() {
-		if field := typ.Field(i); isInline(field) {
-			if below := stepTo(field.Type, name); below != nil {
-				return append([]int{i}, below...)
-			}
-		}
-	}
-	return nil
-}
-
-// jsonName returns the name of a field in JSON. It is empty for a field that JSON does not have, and for an embedded struct.
+// jsonName returns the name that a field's tag gives it in JSON, if any.
 func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name
-}
-
-func isInline(field reflect.StructField) bool {
-	return field.Anonymous && field.IsExported() && field.Type.Kind() == reflect.Struct && jsonName(field) == ""
 }
 
 // typeAt returns the type of the field at a place.
@@ -211,22 +191,32 @@ func follow(v reflect.Value, place []int, typ reflect.Type) reflect.Value {
 
 // narrow returns a struct type that has only the members of typ at paths, with their tags. Each path leads to a member.
 func narrow(typ reflect.Type, paths [][]string) reflect.Type {
-	var fields []reflect.StructField
+	return reflect.StructOf(appendNarrow(nil, typ, paths))
+}
+
+func appendNarrow(fields []reflect.StructField, typ reflect.Type, paths [][]string) []reflect.StructField {
 	for i := range typ.NumField() {
 		field := typ.Field(i)
 		var below [][]string
-		whole := false
+		var name string // of the member that the field is, if it is not an embedded struct
+		whole, embedded := false, false
 		for _, path := range paths {
-			switch step := stepTo(typ, path[0]); {
+			switch step := json.Member(typ, path[0]); {
 			case step[0] != i:
 			case len(step) > 1:
+				embedded = true
 				below = append(below, path) // all of it is in the embedded struct
 			default:
+				name = path[0]
 				whole = whole || len(path) == 1
 				below = append(below, path[1:])
 			}
 		}
 		if len(below) == 0 {
+			continue
+		}
+		if _, isMessage := field.Tag.Lookup("protobuf"); embedded && !isMessage {
+			fields = appendNarrow(fields, pointee(field.Type), below) // as JSON has them, beside the others
 			continue
 		}
 		if !whole {
@@ -236,7 +226,12 @@ func narrow(typ reflect.Type, paths [][]string) reflect.Type {
 			}
 			field.Type = below
 		}
-		fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag, Anonymous: isInline(field)})
+		if !embedded {
+			_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+			field.Tag = reflect.StructTag(fmt.Sprintf("json:%q ", name+","+options)) + field.Tag // the first json counts
+		}
+		field.Name = fmt.Sprintf("%s_%d", field.Name, len(fields)) // unique: fields of several structs may have one name
+		fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag, Anonymous: embedded})
 	}
-	return reflect.StructOf(fields)
+	return fields
 }

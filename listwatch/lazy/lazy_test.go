@@ -253,6 +253,103 @@ func TestEmbeddedMetadata(t *testing.T) {
 	}
 }
 
+type (
+	hidden struct {
+		InHidden string `json:"inHidden"`
+	}
+	Pointed struct {
+		Far    string `json:"far"`
+		Shadow string `json:"shadow"`
+	}
+	OneColor   struct{ Color string }
+	OtherColor struct{ Color string }
+)
+
+// members has fields in every way that encoding/json knows.
+type members struct {
+	metav1.ObjectMeta `json:"metadata"`
+	hidden
+	*Pointed
+	OneColor
+	OtherColor
+
+	NoTag   string
+	Number  int64    `json:",string"`
+	Far     int      // beside far of *Pointed
+	Shadow  string   `json:"shadow"`
+	Skipped string   `json:"-"`
+	Any     any      `json:"any"`
+	Self    *members `json:"self"`
+}
+
+// A path finds the member that encoding/json decodes, named or not, and no other.
+func TestMembers(t *testing.T) {
+	const text = `{"metadata":{"name":"a","uid":"u"},"inHidden":"h","far":"f","NoTag":"n","Number":"5","Far":3,"shadow":"s","Color":"red","any":{"x":["y"]},
+		"self":{"far":"g","NoTag":"m"}}`
+	var whole members
+	if err := json.Unmarshal([]byte(text), &whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		field lazy.Named
+		of    func(lazy.Lazy) any
+		want  any
+	}{
+		member("inHidden", whole.InHidden), member("far", whole.Pointed.Far), member("NoTag", whole.NoTag), member("Number", whole.Number),
+		member("Far", whole.Far), member("shadow", whole.Shadow), member("any", whole.Any), member("self", whole.Self),
+		member("self.far", whole.Self.Pointed.Far), member("self.NoTag", whole.Self.NoTag), member("self.inHidden", ""),
+		member("self.self.far", ""), member("metadata.name", "a"), member("metadata.generation", int64(0)),
+	} {
+		for _, fields := range [][]lazy.Named{nil, {test.field}} {
+			encoding, err := lazy.New[*members](lazy.Options{Fields: fields})
+			if err != nil {
+				t.Fatal(err)
+			}
+			unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*members]](), format.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var obj *lazy.Object[*members]
+			if err := unmarshal([]byte(text), &obj); err != nil {
+				t.Fatal(err)
+			}
+			if got := test.of(obj); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v, named %v: %#v, want %#v", test.field, fields != nil, got, test.want)
+			}
+		}
+	}
+	for _, path := range []string{"Color", "Skipped", "-", "hidden", "Pointed", "InHidden"} {
+		_, err := lazy.New[*members](lazy.Options{Fields: []lazy.Named{lazy.At[string](path)}})
+		if err == nil || !strings.Contains(err.Error(), "has no member "+path+" that encoding/json would decode") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func member[V any](path string, want V) (m struct {
+	field lazy.Named
+	of    func(lazy.Lazy) any
+	want  any
+}) {
+	field := lazy.At[V](path)
+	m.field, m.of, m.want = field, func(o lazy.Lazy) any { return field.Of(o) }, want
+	return m
+}
+
+// A member that may be anything is nil if an object lacks it or has null there.
+func TestAbsentAny(t *testing.T) {
+	field := lazy.At[any]("any")
+	for _, text := range []string{`{"metadata":{"name":"a"}}`, `{"metadata":{"name":"a"},"any":null}`} {
+		var obj lazy.Object[*members]
+		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if value, err := lazy.Path[any](&obj, "any"); value != nil || err != nil || field.Of(&obj) != nil {
+			t.Errorf("%s: %v, %v; %v", text, value, err, field.Of(&obj))
+		}
+	}
+}
+
 // An object that cannot be decoded is found when it comes, unless nobody wants to know.
 func TestUnchecked(t *testing.T) {
 	const bad = `{"metadata":{"name":"a"},"spec":{"size":7},"data":{"k":5}}`

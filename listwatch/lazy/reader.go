@@ -88,7 +88,7 @@ func (r *reader) newHead(members []wanted) (*part, error) {
 	}
 	typ, more := pointee(r.typ), reflect.TypeFor[struct{}]()
 	if len(ofMeta) > 0 {
-		more = narrow(pointee(typeAt(typ, stepTo(typ, "metadata"))), ofMeta)
+		more = narrow(pointee(typeAt(typ, json.Member(typ, "metadata"))), ofMeta)
 	}
 	head, err := r.partOf(addMeta(narrow(typ, others), more), paths, true)
 	if err != nil {
@@ -143,7 +143,7 @@ func addMeta(typ, more reflect.Type) reflect.Type {
 		fields = append(fields, own.Field(i))
 	}
 	for i := range more.NumField() {
-		if field := more.Field(i); stepTo(own, jsonName(field)) == nil {
+		if field := more.Field(i); json.Member(own, jsonName(field)) == nil {
 			fields = append(fields, field)
 		}
 	}
