@@ -52,7 +52,13 @@ func codingsOf[T object.Object]() []coding[T] {
 			}
 		}
 	}
-	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) { return json.Marshal(obj) }}
+	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) {
+		// json.Marshal would write < as an escape and leave out white space, so a lazy object would come back with other bytes.
+		if own, ok := any(obj).(json.Marshaler); ok {
+			return own.MarshalJSON()
+		}
+		return json.Marshal(obj)
+	}}
 	c.decode, c.err = listwatch.JSON.Unmarshaler(typ, format.Options{})
 	return append(codings, c)
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -180,6 +183,38 @@ type lossy struct {
 	metav1.ObjectMeta `json:"-"`
 
 	Name string `json:"name"`
+}
+
+// A lazy object comes back with the bytes that it has, whatever they are, so a relist finds it unchanged. It comes back even if it
+// cannot be decoded, which Unchecked allows: one object must not keep a cache from being saved.
+func TestFileOfLazyObjects(t *testing.T) {
+	encoding, err := lazy.New[*thing](lazy.Options{Unchecked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*thing]](), format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*lazy.Object[*thing]
+	for i, value := range []string{`1`, `"no number"`, `"<b>&\u003c\u2028"`, "\"\u2028\"", "\"\xff\"", `1e3`, ` { "a" : [ ] } `} {
+		var obj *lazy.Object[*thing]
+		if err := unmarshal(fmt.Appendf(nil, `{"kind":"Thing", "metadata":{"name":"%d"},"value":%s}`, i, value), &obj); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, obj)
+	}
+	file := checkpoint.File[*lazy.Object[*thing]](filepath.Join(t.TempDir(), "things"), checkpoint.Options{})
+	save(t, file, point("7"), objects...)
+	got, _, err := file.Load(t.Context(), ofThings)
+	if err != nil || len(got) != len(objects) {
+		t.Fatalf("%d of %d come back: %v", len(got), len(objects), err)
+	}
+	for i, obj := range got {
+		if !obj.Equal(objects[i]) {
+			t.Errorf("%q comes back as %q", objects[i].Bytes(), obj.Bytes())
+		}
+	}
 }
 
 // A type whose objects do not come back is refused when it is saved, not when it is needed.

@@ -82,8 +82,8 @@ func (o *Object[T]) GetOwnerReferences() []metav1.OwnerReference { return o.meta
 func (o *Object[T]) GetDeletionTimestamp() *metav1.Time { return o.meta.DeletionTimestamp }
 
 // Get decodes the object. Each call returns a value of its own, which the caller may change. It is the value that listwatch.New without
-// this package would bring, except that it shares no parts with other objects. Get returns an error only if the object came with
-// [Options.Unchecked], or if nothing was decoded into it.
+// this package would bring, except that it shares no parts with other objects. Get returns an error only if nothing was decoded into
+// the object, or if nothing has checked it: it came with [Options.Unchecked], or UnmarshalJSON or Unmarshal has read it.
 func (o *Object[T]) Get() (T, error) {
 	if o.from == nil {
 		return *new(T), errEmpty
@@ -128,7 +128,8 @@ func (o *Object[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// UnmarshalJSON keeps a copy of an object's JSON. No field of the result was named, so [Field.Of] decodes it each time.
+// UnmarshalJSON keeps a copy of an object's JSON. It checks no more than [Options.Unchecked] does. No field of the result was named, so
+// [Field.Of] decodes it each time.
 func (o *Object[T]) UnmarshalJSON(object []byte) error { return o.unmarshal(object, true) }
 
 // Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they are.

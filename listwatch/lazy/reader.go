@@ -217,6 +217,7 @@ func (r *reader) compact(data []byte) []byte {
 func isJSON(kept []byte) bool { return len(kept) > 0 && kept[0] == '{' }
 
 // withoutFields are the readers of objects that come without a Format, such as from a checkpoint. Each type of a program has one or two.
+// They check nothing, because the objects were checked when they came, unless nobody wanted to know.
 var withoutFields sync.Map
 
 func readerWithoutFields(typ reflect.Type, isJSON bool) (*reader, error) {
@@ -231,7 +232,7 @@ func readerWithoutFields(typ reflect.Type, isJSON bool) (*reader, error) {
 	if !isJSON {
 		in = protobuf.Format{}
 	}
-	made, err := newReader(typ, in, Options{})
+	made, err := newReader(typ, in, Options{Unchecked: true})
 	if err != nil {
 		return nil, err
 	}
