@@ -290,11 +290,7 @@ func TestMembers(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &whole); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		field lazy.Named
-		of    func(lazy.Lazy) any
-		want  any
-	}{
+	for _, test := range []memberTest{
 		member("inHidden", whole.InHidden), member("far", whole.Pointed.Far), member("NoTag", whole.NoTag), member("Number", whole.Number),
 		member("Far", whole.Far), member("shadow", whole.Shadow), member("any", whole.Any), member("self", whole.Self),
 		member("self.far", whole.Self.Pointed.Far), member("self.NoTag", whole.Self.NoTag), member("self.inHidden", ""),
@@ -326,14 +322,15 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-func member[V any](path string, want V) (m struct {
+type memberTest struct {
 	field lazy.Named
 	of    func(lazy.Lazy) any
 	want  any
-}) {
+}
+
+func member[V any](path string, want V) memberTest {
 	field := lazy.At[V](path)
-	m.field, m.of, m.want = field, func(o lazy.Lazy) any { return field.Of(o) }, want
-	return m
+	return memberTest{field, func(o lazy.Lazy) any { return field.Of(o) }, want}
 }
 
 // A member that may be anything is nil if an object lacks it or has null there.
