@@ -1,6 +1,8 @@
 package controller_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -163,4 +165,43 @@ func TestForgetWhileItWaits(t *testing.T) {
 		q.Add("a")
 		expect(t, q, "a")
 	})
+}
+
+// However long the times are that a program gives, no sum of them is short: a key waits for all of atLeast, and for a delay that
+// does not shrink from failure to failure.
+func TestVeryLongPauses(t *testing.T) {
+	const longest, century = time.Duration(math.MaxInt64), 100 * 365 * 24 * time.Hour
+	check := func(t *testing.T, opts controller.QueueOptions, atLeast time.Duration) {
+		q := controller.NewQueue[string](opts)
+		defer q.Close()
+		q.Add("a")
+		for before := time.Duration(0); ; {
+			expect(t, q, "a")
+			pause := q.Retry("a", atLeast)
+			q.Done("a")
+			if pause < max(atLeast, before, min(opts.BackoffBase, century)) {
+				t.Fatalf("failure %d: the delay is %s, and was %s", q.Failures("a"), pause, before)
+			}
+			later(min(pause, century) - 1)
+			expect(t, q, "")
+			if pause == before || pause > century {
+				return
+			}
+			later(1)
+			before = pause
+		}
+	}
+	for _, base := range []time.Duration{1, time.Hour, longest/2 + 1, longest} {
+		for _, backoffCap := range []time.Duration{1, longest/2 + 1, longest} {
+			for _, atLeast := range []time.Duration{math.MinInt64, 0, longest / 2, longest - 1, longest} {
+				for _, dice := range []float64{0, 1 - 0x1p-53} {
+					t.Run(fmt.Sprint(base, " ", backoffCap, " ", atLeast, " ", dice), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							check(t, controller.QueueOptions{BackoffBase: base, BackoffCap: backoffCap, Rand: func() float64 { return dice }}, atLeast)
+						})
+					})
+				}
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -91,6 +92,9 @@ const (
 
 	// If the map of items is empty, and has had more than manyItems, it is replaced, because maps do not shrink.
 	manyItems = 1000
+
+	// longestPause bounds BackoffBase and BackoffCap, so that twice a delay is a time.Duration. It is 146 years.
+	longestPause = math.MaxInt64 / 2
 )
 
 // NewQueue returns an empty queue.
@@ -111,6 +115,7 @@ func NewQueue[K comparable](opts QueueOptions) *Queue[K] {
 	if q.cap == 0 {
 		q.cap = defaultBackoffCap
 	}
+	q.base, q.cap = min(q.base, longestPause), min(q.cap, longestPause)
 	if q.rand == nil {
 		q.rand = rand.Float64
 	}
@@ -156,13 +161,14 @@ func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 	it.failures++
 	q.totals.retries++
 	pause, atLeast := q.pause(it.failures), max(atLeast, 0)
-	it.notBefore = now.Add(atLeast + min(pause, changeFloor))
+	soonest := now.Add(atLeast) // a Duration could not hold the sum if atLeast is very long, and a Time can
+	it.notBefore = soonest.Add(min(pause, changeFloor))
 	if it.again {
 		it.again = false
 		q.schedule(it, now, it.notBefore)
 	}
 	q.postpone(it)
-	q.want(it, now, now.Add(atLeast+pause), it.givenLive)
+	q.want(it, now, soonest.Add(pause), it.givenLive)
 	if it.place == none {
 		return 0
 	}

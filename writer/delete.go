@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -47,7 +48,7 @@ func (o DeleteOptions) body(dryRun bool) ([]byte, error) {
 		body.PropagationPolicy = &o.Propagation
 	}
 	if o.GracePeriod != 0 {
-		seconds := int64(max(o.GracePeriod, 0)+time.Second-1) / int64(time.Second)
+		seconds := int64(math.Ceil(max(o.GracePeriod, 0).Seconds()))
 		body.GracePeriodSeconds = &seconds
 	}
 	if dryRun {

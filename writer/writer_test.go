@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -172,6 +173,7 @@ func TestDeleteRequests(t *testing.T) {
 		{writer.DeleteOptions{UID: "u", ResourceVersion: "7"}, false, `,"preconditions":{"uid":"u","resourceVersion":"7"}}`},
 		{writer.DeleteOptions{UID: "u"}, true, `,"preconditions":{"uid":"u"},"dryRun":["All"]}`},
 		{writer.DeleteOptions{GracePeriod: 1500 * time.Millisecond}, false, `,"gracePeriodSeconds":2}`},
+		{writer.DeleteOptions{GracePeriod: math.MaxInt64}, false, `,"gracePeriodSeconds":9223372037}`},
 		{writer.DeleteOptions{GracePeriod: -1, Propagation: metav1.DeletePropagationForeground}, false, `,"gracePeriodSeconds":0,"propagationPolicy":"Foreground"}`},
 	} {
 		server := newWire(t)
