@@ -119,15 +119,18 @@ func (q *Queue[T]) advance() {
 
 // handOver calls Options.OnMarkPassed with the version that is due. It needs mu, and releases it during the call.
 func (q *Queue[T]) handOver() {
-	version := q.due
+	version, passed := q.due, q.passed
 	q.due, q.handing = "", true
 	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.handing, q.passed = false, passed
+		q.handed++
+		q.advance()
+		q.signal()
+	}()
 	q.onPassed(version)
-	q.mu.Lock()
-	q.handing, q.passed = false, version
-	q.handed++
-	q.advance()
-	q.signal()
+	passed = version // unless onPassed panics or calls runtime.Goexit
 }
 
 // account records whether process failed for the last entry of a key. It needs mu.

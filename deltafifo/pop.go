@@ -10,7 +10,8 @@ import (
 //
 // Pop removes the entry in any case. If process returns an error, Pop does not put the entry back, and HasSynced becomes
 // true all the same; process can keep the entry to try again. But no mark is passed while process has failed for an
-// object's last entry, see [Queue.Mark].
+// object's last entry, see [Queue.Mark]. A panic of process, or a call of runtime.Goexit, counts as a failure, too: it goes
+// through Pop, and a later Pop takes the next entry.
 //
 // Pop also calls [Options.OnMarkPassed], while it waits and after process.
 //
@@ -48,8 +49,10 @@ func (q *Queue[T]) TryPop(process func(Entry[T]) error) (taken bool, err error) 
 	if taken, err := q.take(&e); !taken {
 		return false, err
 	}
+	failed := true // if process does not return, because it panics or calls runtime.Goexit
+	defer func() { q.finish(e.Initial, failed) }()
 	err = process(e)
-	q.finish(e.Initial, err != nil)
+	failed = err != nil
 	return true, err
 }
 

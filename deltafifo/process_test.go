@@ -2,7 +2,9 @@ package deltafifo_test
 
 import (
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -25,6 +27,43 @@ func TestRule7ProcessLosesNoEntry(t *testing.T) {
 	f.want("b: Replaced@2 initial")
 	if !f.q.HasSynced() {
 		t.Error("not synced although every entry was processed")
+	}
+}
+
+// Rule 7: a function that panics, or calls runtime.Goexit as t.FailNow does, ends its Pop, and has failed. The queue continues.
+func TestRule7FunctionsThatDoNotReturn(t *testing.T) {
+	for how, end := range map[string]func(){"panic": func() { panic("end") }, "Goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, options{OnMarkPassed: func(version string) {
+					if version == "3" {
+						end()
+					}
+				}})
+				popThatEnds := func(process func(deltafifo.Entry[*testObject]) error) {
+					var pop sync.WaitGroup
+					pop.Go(func() {
+						defer func() { _ = recover() }()
+						err := f.q.Pop(t.Context(), process)
+						t.Errorf("Pop returned %v", err)
+					})
+					pop.Wait()
+				}
+				f.list("2", "a@1", "b@2")
+				popThatEnds(func(deltafifo.Entry[*testObject]) error { end(); return nil })
+				f.pop()
+				f.passed("")
+				f.update("a@3")
+				f.q.Mark("3")
+				popThatEnds(f.apply)
+				f.must(f.q.Wait(t.Context()))
+				f.passed("")
+				f.add("c@4")
+				f.q.Mark("4")
+				f.want("b: Replaced@2 initial", "c: Added@4")
+				f.passed("4")
+			})
+		})
 	}
 }
 

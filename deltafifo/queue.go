@@ -33,7 +33,8 @@ type Options[T object.Object] struct {
 
 	// OnMarkPassed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
 	// for an entry, or after process has returned, and never while a process function runs. Like process, it may call
-	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when it has returned.
+	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when it has returned;
+	// if it panics instead, only a later mark is passed.
 	// If nil, no function is called.
 	OnMarkPassed func(resourceVersion string)
 }
