@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/goexit"
 )
 
 // Reconcile looks at everything that a key stands for, and makes the world agree with it. It is called for an object that has
@@ -102,7 +103,8 @@ const (
 //
 // If an informer ends, Run ends with its error. For an informer that somebody else runs, the error satisfies errors.Is with
 // [informer.ErrStopped]; so does the error of a second Run with the same sources, because an informer runs once. If the program
-// closes Options.Queue, or has drained it, Run ends with [ErrClosed].
+// closes Options.Queue, or has drained it, Run ends with [ErrClosed]. If reconcile, or another function of the program, calls
+// runtime.Goexit, as t.FailNow does, Run ends with an error that says so.
 //
 // Keys that wait when Run ends are dropped: the next start looks at every object.
 func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Source) error {
@@ -124,11 +126,14 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 			continue // another source runs it
 		}
 		run[s.informer] = true
-		informers.Go(func() { fail(s.keepRunning(inner, registrations[i])) })
+		informers.Go(func() {
+			err := fmt.Errorf("controller: %s: %w", s.name, goexit.Err)
+			goexit.Do(func() { err = s.keepRunning(inner, registrations[i]) }, func(bool) { fail(err) })
+		})
 	}
 	if c.awaitSync(inner, sources, registrations) {
 		for range max(opts.Workers, 1) {
-			c.workers.Go(func() { c.work(inner) })
+			c.workers.Go(func() { c.work(inner, fail) })
 		}
 		c.workers.Wait()
 	}
@@ -238,24 +243,35 @@ func (s Source) late(ctx context.Context) error {
 	return s.await(now)
 }
 
-// work takes keys until ctx ends or the queue is closed.
-func (c *running) work(ctx context.Context) {
-	for {
-		key, waited, err := c.queue.get(ctx)
-		if err != nil {
-			return
+// work takes keys until ctx ends or the queue is closed. If a function of the program ends the goroutine, work calls fail, which ends
+// ctx.
+func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
+	var key string
+	goexit.Do(func() {
+		for {
+			next, waited, err := c.queue.get(ctx)
+			if err != nil {
+				return
+			}
+			key = next
+			c.process(ctx, key, waited)
 		}
-		c.process(ctx, key, waited)
-	}
+	}, func(exited bool) {
+		if exited {
+			fail(fmt.Errorf("controller: reconcile %q: %w", key, goexit.Err))
+		}
+	})
 }
 
 // process calls reconcile, and decides what follows.
 func (c *running) process(ctx context.Context, key string, waited time.Duration) {
-	began := time.Now()
-	after, err := c.call(ctx, key)
-	r := Reconciled{Key: key, Waited: waited, Took: time.Since(began), Err: err}
-	c.settle(ctx, &r, after)
-	c.queue.Done(key)
+	r := Reconciled{Key: key, Waited: waited}
+	goexit.Do(func() {
+		began := time.Now()
+		after, err := c.call(ctx, key)
+		r.Took, r.Err = time.Since(began), err
+		c.settle(ctx, &r, after)
+	}, func(bool) { c.queue.Done(key) })
 	if c.reconciled != nil {
 		c.reconciled(r)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -159,11 +160,17 @@ func (w *writer[T]) tooMuchWaits() bool {
 // timeIsUp commits on the goroutine of the timer.
 func (w *writer[T]) timeIsUp() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = nil
-	if w.dead == nil && w.list == nil {
-		w.flush()
-	}
+	goexit.Do(func() {
+		w.timer = nil
+		if w.dead == nil && w.list == nil {
+			w.flush()
+		}
+	}, func(exited bool) {
+		if exited {
+			_ = w.die(goexit.Err)
+		}
+		w.mu.Unlock()
+	})
 }
 
 // flush commits the changes that belong to a point.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -126,7 +127,8 @@ func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options)
 //   - with an error that is [ErrFenced], if another program has opened the copy. If only the version was changed, because somebody
 //     has dropped a table for example, Run opens the copy again, and continues;
 //   - with a [*MismatchError], if the copy is of another cluster or another resource, see Options.Identify;
-//   - with a [*reflector.OutageError], if Options.Reflector.Fatal says so.
+//   - with a [*reflector.OutageError], if Options.Reflector.Fatal says so;
+//   - with an error that says so, if the copy or another part of the program calls runtime.Goexit, as t.FailNow does.
 //
 // Any other error of the copy is told to Trace, and Run tries again after a delay. Run may be called again after it has returned.
 //
@@ -134,6 +136,11 @@ func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options)
 func (m *Mirror[T]) Run(ctx context.Context) error { return m.run(ctx, newClaim(1)) }
 
 func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
+	return goexit.Call(func() error { return m.keep(ctx, c) })
+}
+
+// keep is Run, on a goroutine that a function of the program may end.
+func (m *Mirror[T]) keep(ctx context.Context, c *claim) error {
 	if !m.running.TryLock() {
 		return ErrRunning
 	}
@@ -151,7 +158,7 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 		}
 		var mismatch *MismatchError
 		var outage *reflector.OutageError
-		if errors.Is(err, ErrFenced) || errors.As(err, &mismatch) || errors.As(err, &outage) {
+		if errors.Is(err, ErrFenced) || errors.As(err, &mismatch) || errors.As(err, &outage) || errors.Is(err, goexit.Err) {
 			return err
 		}
 		if m.board.commits() > began {

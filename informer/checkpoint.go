@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -151,7 +152,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 	k.due.Store(false)
 }
 
-// run saves what the consumer hands over. After each period it makes the next save due. It ends when the consumer closes saves.
+// run saves what the consumer hands over. After each period it makes the next save due. It ends with ctx.
 func (k *checkpoints[T]) run(ctx context.Context) {
 	var timer <-chan time.Time
 	if k.every > 0 {
@@ -159,17 +160,15 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 		defer ticker.Stop()
 		timer = ticker.C
 	}
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-timer:
 			k.due.Store(true)
 			k.wake.signal()
-		case s, ok := <-k.saves:
-			if !ok {
-				return
-			}
+		case <-ctx.Done():
+		case s := <-k.saves:
 			if ctx.Err() != nil {
-				continue // a later save follows, when Run ends
+				return // a later save follows, when Run ends
 			}
 			if err := k.save(ctx, s); err != nil && ctx.Err() == nil {
 				k.failed(err)
@@ -235,16 +234,24 @@ func (k *checkpoints[T]) failed(err error) {
 	}
 }
 
-// begin starts the goroutine that saves. It runs until end.
-func (k *checkpoints[T]) begin(ctx context.Context) {
-	k.saving.Go(func() { k.run(ctx) })
+// begin starts the goroutine that saves. It runs until ctx ends.
+func (k *checkpoints[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
+	k.saving.Go(func() {
+		goexit.Do(func() { k.run(ctx) }, func(exited bool) {
+			if exited {
+				fail(fmt.Errorf("informer: save a copy: %w", goexit.Err))
+			}
+		})
+	})
 }
 
 // end saves the store when Run ends. The reflector has ended, so nothing more comes into the queue. The consumer first applies
 // what waits there.
 func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
-	close(k.saves)
 	k.saving.Wait()
+	if c.exited {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastSave) // the context of Run has ended
 	defer cancel()
 	for queue.Len() > 0 && ctx.Err() == nil {

@@ -41,6 +41,7 @@ type consumer[T object.Object] struct {
 	synced     bool // the store holds the first list, and the handlers know
 	timer      *time.Timer
 	unlike     bool // objects have fields that equality.Semantic cannot compare
+	exited     bool // a function of the program has ended its goroutine: the store may lack a change
 }
 
 // run takes entries until the context feeding ends: see [lifetime].
@@ -187,7 +188,7 @@ func (c *consumer[T]) admit(ctx context.Context, s *subscriber[T]) {
 		s.awaitSynced()
 	}
 	c.handlers = append(c.handlers, s)
-	c.goroutines.Go(func() { s.run(ctx) })
+	c.goroutines.Go(func() { s.run(ctx, c.endTelling) })
 }
 
 // markSynced tells the observers and the handlers that the store holds the first list.

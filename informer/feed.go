@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -112,9 +113,12 @@ func (m *MultiNamespace[T]) runFeed(ctx, live context.Context, f *feed[T], fail 
 	}
 	var reflecting sync.WaitGroup
 	reflecting.Go(func() {
-		if err := f.reflector.Run(live); live.Err() == nil {
-			fail(fmt.Errorf("informer: namespace %q: %w", f.namespace, err))
-		}
+		err := goexit.Err
+		goexit.Do(func() { err = f.reflector.Run(live) }, func(bool) {
+			if live.Err() == nil {
+				fail(fmt.Errorf("informer: namespace %q: %w", f.namespace, err))
+			}
+		})
 	})
 	reflecting.Go(func() {
 		select {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -111,14 +112,16 @@ func (g *Group) begin(start func(*member)) bool {
 
 // run runs one member.
 func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc) {
-	defer close(m.done)
-	err := m.Run(ctx)
-	asked := ctx.Err() != nil // Stop was called, or the group ends
-	m.stop()
-	g.remove(m, err)
-	if err != nil && !asked {
-		fail(fmt.Errorf("informer: %s: %w", m.name, err))
-	}
+	err := goexit.Err
+	goexit.Do(func() { err = m.Run(ctx) }, func(bool) {
+		asked := ctx.Err() != nil // Stop was called, or the group ends
+		m.stop()
+		g.remove(m, err)
+		if err != nil && !asked {
+			fail(fmt.Errorf("informer: %s: %w", m.name, err))
+		}
+		close(m.done)
+	})
 }
 
 // remove takes a member out of the group after its Run has returned err. Another member may have its name by now.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -79,6 +80,9 @@ func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 // started has ended; a connection that was just being made is given up, and may end a moment later. The store stays as it is.
 //
 // [Informer.Stop] ends Run without dropping what is pending, and then Run returns nil.
+//
+// If a function of the program panics, such as a callback, an index function or a transform, the program ends. If it calls
+// runtime.Goexit, as t.FailNow does, Run ends and returns an error that says so.
 func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, in) }
 
 // Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests, and the store stays as it is from
@@ -100,12 +104,15 @@ func (in *Informer[T]) Stop(ctx context.Context) error { return in.stopFrom(ctx,
 func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
 	if in.checkpoints != nil {
 		in.load(ctx)
-		in.checkpoints.begin(ctx)
+		in.checkpoints.begin(ctx, fail)
 	}
 	in.feeding.Go(func() {
-		if err := in.reflector.Run(ctx); ctx.Err() == nil {
-			fail(err)
-		}
+		err := goexit.Err
+		goexit.Do(func() { err = in.reflector.Run(ctx) }, func(bool) {
+			if ctx.Err() == nil {
+				fail(err)
+			}
+		})
 	})
 	in.feeding.Go(func() {
 		select {

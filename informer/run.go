@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/relist-go/relist/internal/goexit"
 )
 
 // lifetime is how an informer starts and stops. It runs once. The cache's mu guards the fields, but not the channels.
 //
 // A Run has two contexts. While the context feeding lives, requests are sent, and the consumer takes entries. While the context
-// telling lives, callbacks begin. Stop ends feeding. Three things end telling, and feeding with it: the end of Run's context, an error
-// for which Reflector.Fatal returns true, and the end of Stop's context. The rest is always the same:
+// telling lives, callbacks begin. Stop ends feeding. Four things end telling, and feeding with it: the end of Run's context, an error
+// for which Reflector.Fatal returns true, a function of the program that ends its goroutine, and the end of Stop's context. The rest
+// is always the same:
 //
 //  1. The consumer finishes its entry, and takes no more. From here on, nobody can add a handler.
 //  2. It waits until the reflectors have ended. If there is a Checkpoint, it saves the store. It closes the queues.
@@ -44,9 +47,17 @@ func (c *cache[T]) runFrom(ctx context.Context, from queues[T]) error {
 		return err
 	}
 	con := consumer[T]{cache: c, from: from}
-	from.begin(feeding, endTelling)
-	con.run(telling, feeding)
-	con.stop(telling)
+	err := goexit.Call(func() error {
+		from.begin(feeding, endTelling)
+		con.run(telling, feeding)
+		con.stop(telling)
+		return nil
+	})
+	if err != nil {
+		con.exited = true
+		endTelling(fmt.Errorf("informer: an observer, an index function, or a Checkpoint: %w", err))
+		con.stop(telling)
+	}
 	close(c.over)
 	if err := ctx.Err(); err != nil {
 		return err

@@ -2,9 +2,11 @@ package informer
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
@@ -108,20 +110,26 @@ func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	}
 }
 
-// run calls the callbacks until the registration or ctx ends.
-func (s *subscriber[T]) run(ctx context.Context) {
-	for c := s.next(ctx); c != nil; c = s.next(ctx) {
-		if c.mark != nil {
-			c.mark()
-		} else {
-			s.deliver(ctx, c)
+// run calls the callbacks until the registration or ctx ends. If a callback ends the goroutine, run calls fail, which ends ctx.
+func (s *subscriber[T]) run(ctx context.Context, fail context.CancelCauseFunc) {
+	goexit.Do(func() {
+		for c := s.next(ctx); c != nil; c = s.next(ctx) {
+			if c.mark != nil {
+				c.mark()
+			} else {
+				s.deliver(ctx, c)
+			}
 		}
-	}
-	if ctx.Err() != nil {
-		s.stop()
-	}
-	s.drop()
-	close(s.done)
+	}, func(exited bool) {
+		if exited {
+			fail(fmt.Errorf("informer: handler %q: %w", s.handler.Name, goexit.Err))
+		}
+		if ctx.Err() != nil {
+			s.stop()
+		}
+		s.drop()
+		close(s.done)
+	})
 }
 
 // hasQuit reports whether the registration has ended. A callback may still run.

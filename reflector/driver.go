@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
@@ -60,14 +61,23 @@ func (d *driver[T]) run(ctx context.Context) error {
 			d.step(ctx, now, d.tick(now))
 		case <-d.relists:
 			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.shared.lastTicket()})
-		case m := <-d.main.received():
-			if ctx.Err() != nil {
+		case m, ok := <-d.main.received():
+			switch {
+			case ctx.Err() != nil:
 				return ctx.Err() // the request may have failed for that reason
+			case !ok:
+				return goexit.Err
 			}
 			d.receive(ctx, m)
-		case m := <-d.refetch.received():
+		case m, ok := <-d.refetch.received():
+			if !ok {
+				return goexit.Err
+			}
 			d.answered(ctx, time.Now(), m)
-		case m := <-d.verification.received():
+		case m, ok := <-d.verification.received():
+			if !ok {
+				return goexit.Err
+			}
 			d.metadata = &metadata{list: m.list, asked: d.verification.started}
 			d.verification.stop()
 			d.verification = nil

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -19,7 +20,7 @@ import (
 // goroutine sends what it receives to messages, in order. It is one message ahead of the
 // driver: it reads and decodes the next message while the driver works on the last.
 type request[T any] struct {
-	messages chan message[T]
+	messages chan message[T] // closed if a function of the program has ended the goroutine
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the goroutine has ended
 	waits    atomic.Bool   // a message waits for the driver
@@ -56,11 +57,13 @@ func start[T any](ctx context.Context, now time.Time, arrived func(), run func(c
 		r.lastByte.note()
 		arrived()
 	})
-	go func() {
-		defer close(r.done)
-		defer cancel()
-		run(ctx, r)
-	}()
+	go goexit.Do(func() { run(ctx, r) }, func(exited bool) {
+		if exited {
+			close(r.messages)
+		}
+		cancel()
+		close(r.done)
+	})
 	return r
 }
 
