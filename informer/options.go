@@ -33,7 +33,7 @@ type Options[T object.Object] struct {
 	// copy. It lists if the server no longer has that version, if the server was restored from a backup, or if there is no copy that
 	// can be used. If a copy cannot be used, Logger gets a line at Warn. See [reflector.Options.Start].
 	//
-	// [Informer.Synced] waits until the server has resumed the watch and the newest objects of the copy were compared with the
+	// [Informer.Synced] waits until the server has resumed the watch and the newest object of the copy was compared with the
 	// server's; that takes two small requests. Changes from the time when no process ran may come later. [Informer.Loaded] does not
 	// wait for the server: a program that may serve old objects waits for Loaded.
 	//

@@ -103,7 +103,7 @@ func (r *recent) all(resume string) (all []question) {
 }
 
 // newest returns the question for the newest state. If that state is a deletion, newest also returns the question for the newest
-// object that exists.
+// object that exists. There are no more questions, because every program sends them after every outage in which nothing has come.
 func (r *recent) newest(resume string) []question {
 	all := r.all(resume)
 	there := slices.IndexFunc(all, func(q question) bool { return !q.gone })

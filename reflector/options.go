@@ -34,9 +34,9 @@ type Options struct {
 	// reflector lists, and the sink learns from the list what is gone.
 	//
 	// The copy may be of another server than this one. For example, this one may have been restored from a backup. So as soon as
-	// the watch is open, the reflector asks for the newest objects that the server of the copy had sent, see [Point]. If one of
-	// them is not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [VerifyOptions] finds a
-	// difference that is older than these objects.
+	// the watch is open, the reflector asks for the newest object that the server of the copy had sent, see [Point]. If it is
+	// not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [VerifyOptions] finds a
+	// difference that is older than this object.
 	//
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point

@@ -26,8 +26,8 @@ import (
 type Options struct {
 	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The method Get of a listwatch.Client of
 	// namespaces returns it. If Cluster is empty, only the URL of the server tells clusters apart, and programs inside of a cluster
-	// use the same URL in every cluster. Then the reflector finds out that a copy is of another cluster, because the newest objects
-	// of the copy do not exist.
+	// use the same URL in every cluster. Then the reflector finds out that a copy is of another cluster, because the newest object
+	// of the copy does not exist.
 	Cluster string
 
 	// Version is chosen by the program. A file with another Version is not used. Change it if the program keeps other parts of its
