@@ -80,7 +80,9 @@ func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 					t.Errorf("Relist returned %v, and the store has %q", err, objects.Keys())
 				}
 				cancel()
-				<-ended
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("the second Run returned %v", err)
+				}
 			})
 		})
 	}
