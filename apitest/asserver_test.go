@@ -95,7 +95,7 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 		},
 		"Pods are selected by status.podIPs": {{"GET", pods + "?fieldSelector=status.podIPs%3D1.2.3.4", "", "", 200, "", ""}},
 		"answers come as YAML":               {{"GET", inD + "/a", "", "Accept: application/yaml", 200, "kind: ConfigMap", ""}, {"GET", inD, "", "Accept: application/yaml", 200, "kind: ConfigMapList", ""}},
-		"there is no CBOR by default":        {{"GET", inD + "/a", "", "Accept: application/cbor", 406, "", ""}},
+		"there is no CBOR":                   {{"GET", inD + "/a", "", "Accept: application/cbor", 406, "", ""}},
 		"the rest of a list from the cache comes in one page": {
 			{"GET", inD + "?resourceVersion=0&limit=1&continue=" + base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":3,"start":"/a\u0000"}`)), "", "", 200, `"name":"b"`, `"continue"`},
 		},

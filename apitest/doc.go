@@ -46,8 +46,8 @@
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //
-// The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, protobuf for built-in types and for metadata, and
-// CBOR if [Options] say so. kubectl's get, describe, apply, create, patch, label, annotate, replace, diff, wait and delete work. A
+// The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, and protobuf for built-in types and for
+// metadata. kubectl's get, describe, apply, create, patch, label, annotate, replace, diff, wait and delete work. A
 // strategic merge patch is a merge patch; one with lists is refused. kubectl get prints the names and ages of objects, and how many
 // values ConfigMaps have. kubectl's scale, explain, logs and exec do not work.
 package apitest

@@ -264,15 +264,12 @@ func TestFailNextInStreamIsEncoded(t *testing.T) {
 			must[any](t)(nil, event.Unmarshal(b))
 			return event.Object.Raw
 		},
-		cborMediaType: func(b []byte) []byte {
-			return bytes.TrimPrefix(b, openCBOREvent(nil, "ERROR"))
-		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := serve(t, Options{CBOR: true})
+			f := serve(t, Options{})
 			f.failNext(Failure{Count: 2, Verb: "watch", Status: 410, Reason: metav1.StatusReasonGone, Message: "gone", InStream: true})
 			want := Failure{Status: 410, Reason: metav1.StatusReasonGone, Message: "gone"}.status(target{}, "watch")
-			encoded := map[string][]byte{"application/json": mustJSON(want), protobufMediaType: protobufStatus(want), cborMediaType: cborStatus(want)}[accept]
+			encoded := map[string][]byte{"application/json": mustJSON(want), protobufMediaType: protobufStatus(want)}[accept]
 
 			a := f.get(configMaps, "Accept: "+accept)
 			body := []byte(a.body)
@@ -289,7 +286,7 @@ func TestFailNextInStreamIsEncoded(t *testing.T) {
 				}
 			}
 			f.failNext(Failure{Verb: "watch", InStream: true})
-			wantType := map[string]string{protobufMediaType: protobufMediaType + ";stream=watch", cborMediaType: cborStreamMediaType}
+			wantType := map[string]string{protobufMediaType: protobufMediaType + ";stream=watch"}
 			if a, want := f.get(configMaps, "Accept: "+accept), cmp.Or(wantType[accept], accept); a.header.Get("Content-Type") != want {
 				t.Errorf("Content-Type %s, want %s", a.header.Get("Content-Type"), want)
 			}

@@ -112,10 +112,6 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 			if f, ok := newProtobufFormat(t, form, a.params["v"]); ok {
 				return f, nil
 			}
-		case cborMediaType: // kube-apiserver does not know cborStreamMediaType in a request, although it answers with it
-			if s.opts.CBOR && form != asTable {
-				return newCBORFormat(t, form, a.params["v"]), nil
-			}
 		}
 	}
 	return nil, notAcceptable()

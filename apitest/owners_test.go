@@ -261,17 +261,14 @@ func TestOwnersOfListElements(t *testing.T) {
 	})
 }
 
-// The owners are in every format.
-func TestOwnersInProtobufAndCBOR(t *testing.T) {
+// The owners are in protobuf, too.
+func TestOwnersInProtobuf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{CBOR: true})
+		f := serve(t, Options{})
 		f.data("one", `{x: "1"}`)
 		_, b := f.protobuf(inD + "/a")
 		if !strings.Contains(string(b), `{"f:data":{"f:x":{}}}`) {
 			t.Errorf("protobuf has %q", b)
-		}
-		if a := f.get(inD+"/a", "Accept: application/cbor"); a.code != http.StatusOK || !strings.Contains(a.body, "f:data") {
-			t.Errorf("CBOR has %d %q", a.code, a.body)
 		}
 	})
 }

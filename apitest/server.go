@@ -40,12 +40,6 @@ type Options struct {
 	// ResourceVersion is the version before the first write. If zero, 1 is used, because a server has no version 0.
 	ResourceVersion uint64
 
-	// CBOR makes the server offer application/cbor for every type, and application/cbor-seq for watches, as kube-apiserver
-	// does if its feature gate CBORServingAndStorage is on. Both are off by default. If CBOR is off, the request gets the
-	// next format that it accepts. Discovery is always JSON, and so are the bodies of requests.
-	// https://kep.k8s.io/4222
-	CBOR bool
-
 	// Sharding makes the server obey shardSelector in lists and watches, as kube-apiserver does if its feature gate
 	// ShardedListAndWatch is on. Both are off by default. If it is off, the parameter is ignored, whatever is in it.
 	// https://kep.k8s.io/5866

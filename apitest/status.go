@@ -40,8 +40,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// writeErrorFor sends an error in the encoding that the client has asked for (list-rv-too-large-protobuf.bin,
-// list-rv-too-large-cbor.bin).
+// writeErrorFor sends an error in the encoding that the client has asked for (list-rv-too-large-protobuf.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
 	media := ""
 	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
@@ -54,8 +53,6 @@ func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *tabl
 		b = asYAML(mustJSON(status))
 	case media == protobufMediaType && !t.res.Custom:
 		b = protobufStatus(status)
-	case media == cborMediaType && s.opts.CBOR:
-		b = cborStatus(status)
 	default:
 		writeError(w, err)
 		return

@@ -214,9 +214,9 @@ func TestWebSocketFaults(t *testing.T) {
 
 // What is cut inside a message is no message, whatever it is encoded in.
 func TestWebSocketCutInsideAMessage(t *testing.T) {
-	for _, accept := range []string{"application/json", protobufMediaType, cborMediaType} {
+	for _, accept := range []string{"application/json", protobufMediaType} {
 		synctest.Test(t, func(t *testing.T) {
-			f := serve(t, Options{CBOR: true})
+			f := serve(t, Options{})
 			w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1", "Accept", accept)
 			f.create("default/a")
 			_, whole, err := w.ws.ReadMessage()

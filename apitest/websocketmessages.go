@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/fxamacker/cbor/v2"
 	"golang.org/x/net/websocket"
 )
 
@@ -21,11 +20,8 @@ type messages struct {
 }
 
 func newMessages(contentType string) *messages {
-	switch {
-	case isText(contentType):
+	if isText(contentType) {
 		return &messages{text: true, cut: cutLine}
-	case contentType == cborStreamMediaType:
-		return &messages{cut: cutCBOR}
 	}
 	return &messages{cut: cutLength}
 }
@@ -68,26 +64,6 @@ func cutLength(events []byte) (event, rest []byte, whole bool) {
 		return events, nil, false
 	}
 	return events[:n], events[n:], true
-}
-
-// cborItems reads as deep as apimachinery's decoder does, and as long as anybody writes.
-var cborItems = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{MaxNestedLevels: 65535, MaxArrayElements: 1<<31 - 1, MaxMapPairs: 1<<31 - 1}.DecMode()
-	if err != nil {
-		// unreachable: the limits are those of the package.
-		panic("apitest: " + err.Error())
-	}
-	return mode
-}()
-
-// cutCBOR takes one item off. If the bytes are not an item, it takes all of them, and whole is false.
-func cutCBOR(items []byte) (item, rest []byte, whole bool) {
-	var raw cbor.RawMessage
-	rest, err := cborItems.UnmarshalFirst(items, &raw)
-	if err != nil {
-		return items, nil, false
-	}
-	return items[:len(items)-len(rest)], rest, true
 }
 
 // lengthBytes is the size of the length before an event in a body.

@@ -16,7 +16,6 @@ import (
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -33,7 +32,7 @@ type settings struct {
 // does, and nobody writes to what the store has.
 func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initial reflector.InitialList, expired bool, value func(T) string) {
 	synctest.Test(t, func(t *testing.T) {
-		server, listener := apitest.StartInMemory(t, apitest.Options{CBOR: true})
+		server, listener := apitest.StartInMemory(t, apitest.Options{})
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
 		if err != nil {
 			t.Fatal(err)
@@ -101,8 +100,8 @@ func TestCopyOfObjectsInAnyEncoding(t *testing.T) {
 				return value
 			})
 	})
-	t.Run("CBOR, expired", func(t *testing.T) {
-		restartsWith(t, listwatch.Options[*settings]{Encoding: cbor.Encoding, ShareParts: true}, reflector.Streaming, true,
+	t.Run("shared parts, expired", func(t *testing.T) {
+		restartsWith(t, listwatch.Options[*settings]{ShareParts: true}, reflector.Streaming, true,
 			func(c *settings) string { return c.Data["value"] })
 	})
 	t.Run("lazy, resumed", func(t *testing.T) {

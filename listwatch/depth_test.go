@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -32,10 +31,6 @@ func depths() []wireFormat {
 		inside := strings.Repeat("[", levels-2) + strings.Repeat("]", levels-2)
 		return fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q,"uid":"u","resourceVersion":"7"},"x":{"y":%s}}`, name, inside)
 	})
-	inCBOR := each(func(name string, levels int) string {
-		return fmt.Sprintf("\xa2\x68metadata\xa4\x69namespace\x64shop\x64name%c%s\x63uid\x61u\x6fresourceVersion\x617\x61x\xa1\x61y%s\x80",
-			rune(0x60+len(name)), name, strings.Repeat("\x81", levels-3))
-	})
 	stream := func(envelope string, objects []string) string {
 		var all strings.Builder
 		for _, obj := range objects {
@@ -55,7 +50,6 @@ func depths() []wireFormat {
 		fixed(JSON, list, stream(`{"type":"ADDED","object":%s}`, inJSON)),
 		fixed(JSON, list, stream(`{"object":%s,"type":"ADDED"}`, inJSON)),
 		fixed(JSON, list, stream(`{"type":"ADDED","more":1,"object":%s}`, inJSON)),
-		fixed(cbor.Encoding, "\xa2\x64kind\x6dConfigMapList\x65items\x84"+strings.Join(inCBOR, ""), stream("\xa2\x66object%s\x64type\x65ADDED", inCBOR)),
 	}
 }
 

@@ -12,20 +12,19 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
 // In every format, and in pages or in one answer, the parts of a list are together what All brings.
 func TestEachInEveryFormat(t *testing.T) {
-	server, url := apitest.Start(t, apitest.Options{CBOR: true})
+	server, url := apitest.Start(t, apitest.Options{})
 	for i := range 600 {
 		if _, err := server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": fmt.Sprintf("o%04d", i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	client := newClient(t, url)
-	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf, "CBOR": cbor.Encoding} {
+	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf} {
 		r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{Encoding: encoding})
 		if err != nil {
 			t.Fatal(err)

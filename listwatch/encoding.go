@@ -12,7 +12,7 @@ import (
 )
 
 // Encoding is the format in which a [Client] asks for objects: [JSON], [Protobuf],
-// [Auto], the one in package cbor, or a format that the program implements itself.
+// [Auto], or a format that the program implements itself.
 type Encoding = format.Format
 
 // The linker leaves out an encoding that a program does not name. This matters most

@@ -77,9 +77,8 @@ type pageDecoder[T object.Object] struct {
 	kind expected
 	size int // of the objects in page, in bytes
 
-	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and kube-apiserver puts the
-	// kind of the list behind the items in a part of its answers in CBOR, whose members it writes in any order. Or they name another
-	// kind than the list, and a second item must tell which of the two is right.
+	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and the kind of the list may
+	// stand behind them. Or they name another kind than the list, and a second item must tell which of the two is right.
 	waiting [][]byte
 
 	unnamed bool // the kind is a guess that nothing contradicts: the items name none

@@ -19,9 +19,9 @@ import (
 // Raw is a whole object of any kind as bytes, with its identity. It is for a program that keeps objects or passes them on, and does
 // not look inside: a tree of maps, as unstructured.Unstructured is, takes several times the memory and the time.
 //
-// The bytes are those that the server sent, except in three places. The items of a list lack their kind and apiVersion: in JSON they
+// The bytes are those that the server sent, except in two places. The items of a list lack their kind and apiVersion: in JSON they
 // get them, first of all members, as kube-apiserver writes them, so that an object has the same bytes from a list, from a watch and
-// from a Get. (In protobuf none of the three has a kind.) Members that [Options.Drop] names are missing. And CBOR is converted to JSON.
+// from a Get. (In protobuf none of the three has a kind.) Members that [Options.Drop] names are missing.
 //
 // A Raw must not be changed. Several goroutines may read it.
 type Raw struct {

@@ -54,7 +54,7 @@ type Options[T object.Object] struct {
 	ShardSelector string
 
 	// Encoding is the format in which the Client asks for objects. JSON is the second
-	// choice, because an API server offers custom resources in JSON and CBOR only. The
+	// choice, because an API server offers custom resources in JSON alone. The
 	// Content-Type of the answer decides how it is read. If nil, JSON is used.
 	Encoding Encoding
 

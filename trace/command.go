@@ -135,10 +135,10 @@ func parseStart(text string) (stimulus, error) {
 		return nil, fmt.Errorf("start: transport=%s: want http1, http2 or websocket", name)
 	}
 	switch name, ok := w.options["encoding"]; {
-	case name == string(protobufEncoding), name == string(cborEncoding):
+	case name == string(protobufEncoding):
 		s.options.Encoding, s.of.encoding = name, encoding(name)
 	case ok && name != string(jsonEncoding):
-		return nil, fmt.Errorf("start: encoding=%s: want json, protobuf or cbor", name)
+		return nil, fmt.Errorf("start: encoding=%s: want json or protobuf", name)
 	}
 	if headers, ok := w.options["headers"]; ok {
 		s.headers = strings.Split(headers, ",")

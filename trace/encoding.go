@@ -11,8 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // encoding is the format of objects, events and Statuses on the wire. It is the value of an option of the start line.
@@ -21,31 +19,22 @@ type encoding string
 const (
 	jsonEncoding     encoding = "json"
 	protobufEncoding encoding = "protobuf"
-	cborEncoding     encoding = "cbor"
 )
 
 // mediaTypes returns the Content-Type of whole answers and that of watches.
 func (e encoding) mediaTypes() (whole, watch string) {
-	switch e {
-	case protobufEncoding:
+	if e == protobufEncoding {
 		return "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"
-	case cborEncoding:
-		return "application/cbor", "application/cbor-seq"
-	default:
-		return mediaType, mediaType
 	}
+	return mediaType, mediaType
 }
 
 // encode makes the body of an answer.
 func (e encoding) encode(obj jsonObject) ([]byte, error) {
-	switch e {
-	case protobufEncoding:
+	if e == protobufEncoding {
 		return protobufOf(obj)
-	case cborEncoding:
-		return cborOf(obj)
-	default:
-		return withNewline(obj), nil
 	}
+	return withNewline(obj), nil
 }
 
 // lengthBytes is the size of the length before each event of a watch in protobuf. A WebSocket's message does not
@@ -61,38 +50,9 @@ func (e encoding) event(typ string, obj jsonObject) (*chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e == cborEncoding {
-		return &chunk{data: cborEvent(typ, encoded), binary: true}, nil
-	}
 	event, err := (&metav1.WatchEvent{Type: typ, Object: runtime.RawExtension{Raw: encoded}}).Marshal()
 	length := binary.BigEndian.AppendUint32(nil, uint32(len(event))) // an event is one line of a file, far below 4 GiB
 	return &chunk{data: append(length, event...), length: lengthBytes, binary: true}, err
-}
-
-// cborTag marks the bytes after it as CBOR. API servers put it before each answer, before each event, and before the
-// object in an event.
-const cborTag = "\xd9\xd9\xf7"
-
-// cborOf makes an object, a list or a Status. It sorts the members by the length of their names.
-func cborOf(obj jsonObject) ([]byte, error) {
-	var content map[string]any
-	if err := utiljson.Unmarshal(value(obj), &content); err != nil {
-		return nil, fmt.Errorf("CBOR has no such object, use raw: %w", err)
-	}
-	encoded, err := direct.Marshal(content)
-	return append([]byte(cborTag), encoded...), err
-}
-
-func cborEvent(typ string, encoded []byte) []byte {
-	b := []byte(cborTag + "\xa2") // a map with two members
-	for _, text := range []string{"type", typ, "object"} {
-		word, err := direct.Marshal(text)
-		if err != nil {
-			panic("trace: unreachable: a string can be encoded: " + err.Error())
-		}
-		b = append(b, word...)
-	}
-	return append(b, encoded...)
 }
 
 // protobufOf makes an object, a list or a Status in its envelope.

@@ -33,7 +33,7 @@ func TestParseErrors(t *testing.T) {
 		{"start headers=Accept,\n", "a name is empty"},
 		{"start transport=http3\n", "transport=http3: want http1, http2 or websocket"},
 		{"start transport=\n", "transport=: want http1, http2 or websocket"},
-		{"start encoding=yaml\n", "encoding=yaml: want json, protobuf or cbor"},
+		{"start encoding=yaml\n", "encoding=yaml: want json or protobuf"},
 		{"start\npop\n", "want pop N"},
 		{"start\npop 1 2\n", "want pop N"},
 		{"start\npop x\n", `"x" is not a number`},

@@ -11,7 +11,6 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	objectstore "github.com/relist-go/relist/store"
@@ -96,7 +95,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 }
 
 // formats are what the encodings of traces are to a client; "" is JSON.
-var formats = map[encoding]listwatch.Encoding{"": listwatch.JSON, protobufEncoding: listwatch.Protobuf, cborEncoding: cbor.Encoding}
+var formats = map[encoding]listwatch.Encoding{"": listwatch.JSON, protobufEncoding: listwatch.Protobuf}
 
 type mirror[T object.Object] struct {
 	client    *transport.Client

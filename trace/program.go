@@ -62,7 +62,7 @@ type Options struct {
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 
-	// Encoding is the format to ask for, protobuf or cbor, with JSON as the second choice. If empty, JSON alone is asked for.
+	// Encoding is the format to ask for, protobuf, with JSON as the second choice. If empty, JSON alone is asked for.
 	Encoding string
 
 	// Transport is how requests travel: http2, without TLS; or websocket, for watches. If empty, HTTP/1.1.

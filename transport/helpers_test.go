@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/listwatch/protobuf"
 	"github.com/relist-go/relist/transport/frames"
@@ -80,7 +79,6 @@ var discardLog = log.New(io.Discard, "", 0)
 var (
 	jsonFrames     = []frames.Format{json.Format{}}
 	protobufFrames = []frames.Format{protobuf.Format{}}
-	cborFrames     = []frames.Format{cbor.Encoding}
 	protobufOrJSON = []frames.Format{protobuf.Format{}, json.Format{}}
 )
 

@@ -144,7 +144,6 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 func TestSocketMediaType(t *testing.T) {
 	const (
 		protobuf = "\x0a\x05ADDED\x12\x00"
-		cbor     = "\xd9\xd9\xf7\xa0"
 
 		protobufType = "application/vnd.kubernetes.protobuf"
 	)
@@ -156,10 +155,8 @@ func TestSocketMediaType(t *testing.T) {
 	}{
 		{jsonFrames, "application/json", "application/json", text("{}\n"), "{}"},
 		{protobufFrames, protobufType, protobufType, frame(opBinary, true, protobuf), protobuf},
-		{cborFrames, "application/cbor-seq", "application/cbor-seq", frame(opBinary, true, cbor), cbor},
 		{protobufOrJSON, "", protobufType, frame(opBinary, true, protobuf), protobuf},
 		{protobufOrJSON, "", "application/json", text("{}\n"), "{}"},
-		{append(cborFrames, jsonFrames...), "", "application/cbor-seq", frame(opBinary, true, cbor), cbor},
 	} {
 		s, err := newTestClient(t, sending(t, tt.data, closing(1000, ""))).Watch(t.Context(), Request{Frames: tt.formats, Path: "/"})
 		if err != nil {

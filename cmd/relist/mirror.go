@@ -7,7 +7,6 @@ import (
 
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -119,11 +118,10 @@ localhost, an address or --status-host.`,
 	flags.DurationVar(&f.verify, "verify", 0, "compare the copy with the server after each period of this length, by a list of\nmetadata, and repair what differs (default: never)")
 	addInitial(cmd, &f.initial)
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
-	cli.AddChoice(cmd, &f.encoding, "encoding", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf,\nor json if fields of objects are printed (default: auto)",
+	cli.AddChoice(cmd, &f.encoding, "encoding", "ask for objects as json or protobuf; the server decides. auto: protobuf,\nor json if fields of objects are printed (default: auto)",
 		cli.Choice[listwatch.Encoding]{Word: "auto", Value: listwatch.Auto},
 		cli.Choice[listwatch.Encoding]{Word: "json", Value: listwatch.JSON},
-		cli.Choice[listwatch.Encoding]{Word: "protobuf", Value: listwatch.Protobuf},
-		cli.Choice[listwatch.Encoding]{Word: "cbor", Value: cbor.Encoding})
+		cli.Choice[listwatch.Encoding]{Word: "protobuf", Value: listwatch.Protobuf})
 	flags.BoolVar(&f.metadata, "metadata-only", false, "ask for the metadata of objects alone")
 	f.status.Add(flags, "/status, /healthz and /readyz", "the copy")
 	cli.AddTransport(cmd, &f.transport)

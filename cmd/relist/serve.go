@@ -32,7 +32,6 @@ type serveFlags struct {
 	origins  []string
 	tls      bool
 	log      bool
-	cbor     bool
 	period   time.Duration
 
 	window     int
@@ -80,7 +79,6 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
-	flags.BoolVar(&f.cbor, "cbor", false, "serve CBOR to clients that ask for it")
 	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none. As in kube-apiserver,\na watch from the newest version gets none before the next write of any type")
 	flags.IntVar(&f.window, "window", 1000, "number of changes of each type that can be watched from; older versions\nget a 410")
 	flags.DurationVar(&f.timeout, "watch-timeout", 45*time.Minute, "how long a watch lasts whose client names no time")
@@ -118,7 +116,7 @@ func (f *serveFlags) check() error {
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 	options := apitest.Options{
-		CBOR: f.cbor, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period,
+		AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period,
 		Window: f.window, WatchTimeout: f.timeout, FreshnessTimeout: f.freshness, NoProgress: f.noProgress,
 	}
 	if f.period == 0 {

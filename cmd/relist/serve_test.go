@@ -11,7 +11,7 @@ import (
 )
 
 func TestServe(t *testing.T) {
-	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3", "--cbor")
+	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3")
 	p.await("faults ")
 	var serving []string
 	faults := ""
@@ -33,7 +33,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %v objects", url, s["objects"])
 		}
 	}
-	for _, encoding := range []string{"application/json", "application/vnd.kubernetes.protobuf", "application/cbor"} {
+	for _, encoding := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		if got := contentType(t, serving[0]+"/api/v1/configmaps", encoding); got != encoding {
 			t.Errorf("asked for %s: it came as %s", encoding, got)
 		}

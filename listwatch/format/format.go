@@ -1,7 +1,7 @@
 // Package format defines the interface [Format] between package listwatch and the formats of
-// objects, lists and events on the wire. JSON, protobuf and CBOR have a package each beside
+// objects, lists and events on the wire. JSON and protobuf have a package each beside
 // this one. A program can implement its own Format, and package listwatch treats it as it
-// treats those three.
+// treats those two.
 package format
 
 import (

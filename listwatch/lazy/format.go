@@ -17,7 +17,7 @@ import (
 // Options of [New]. With the zero value, objects are JSON, and no field is named.
 type Options struct {
 	// Encoding is the format to ask for. If nil, listwatch.JSON is used. Objects in protobuf stay messages. Every format but these two
-	// must call the UnmarshalJSON of a type, as that of package cbor does, because its objects are kept in JSON.
+	// must call the UnmarshalJSON of a type, because its objects are kept in JSON.
 	Encoding format.Format
 
 	// Fields are decoded when an object comes.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/transport"
@@ -493,58 +492,6 @@ func TestJSONIsTheSecondChoice(t *testing.T) {
 	}
 	if page, err := metadata.List(t.Context(), metav1.ListOptions{}); err != nil || len(page.Items) != 1 || page.Items[0].Name != "a" {
 		t.Errorf("metadata: %+v, %v", page, err)
-	}
-}
-
-// Objects that come in CBOR are kept as the JSON that they would have been, and are equal from a list, an event and a Get.
-func TestCBOR(t *testing.T) {
-	server, url := apitest.Start(t, apitest.Options{CBOR: true})
-	for _, name := range []string{"a", "b"} {
-		obj := map[string]any{"metadata": map[string]any{"namespace": "n", "name": name, "annotations": map[string]any{"x": "y"}}, "data": map[string]any{"k": "v"}}
-		if _, err := server.Create("configmaps", obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	encoding, err := lazy.New[*configMap](lazy.Options{Encoding: cbor.Encoding, Fields: []lazy.Named{data}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
-		listwatch.Options[*lazyMap]{Encoding: encoding, Drop: []string{"metadata.annotations"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := maps.List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(page.Items) != 2 {
-		t.Fatal(page, err)
-	}
-	watch, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer watch.Close()
-	for range page.Items {
-		event, err := watch.Next()
-		if err != nil || event.Err != nil {
-			t.Fatal(event, err)
-		}
-		got, _, err := maps.Get(t.Context(), event.Object.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := got.Get()
-		if err != nil || whole.Data["k"] != "v" || whole.Annotations != nil || data.Of(got)["k"] != "v" {
-			t.Errorf("%+v, %v", whole, err)
-		}
-		i := slices.IndexFunc(page.Items, func(item *lazyMap) bool { return item.GetName() == got.GetName() })
-		if !reflect.DeepEqual(event.Object, page.Items[i]) || !reflect.DeepEqual(event.Object, got) {
-			t.Errorf("%s in an event, %s in a list, %s alone", event.Object.Bytes(), page.Items[i].Bytes(), got.Bytes())
-		}
 	}
 }
 

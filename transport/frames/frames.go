@@ -12,8 +12,7 @@ import "fmt"
 type Format interface {
 	// StreamMediaType returns the media type of a watch in this format, in lower case and
 	// without parameters. The Content-Type of the answer must be this one, or the watch ends
-	// with an error that names it. It may differ from what Accept asks for: CBOR is asked for
-	// as application/cbor, and a watch in CBOR is application/cbor-seq.
+	// with an error that names it. It may differ from what Accept asks for.
 	StreamMediaType() string
 
 	// Text reports whether events are text. A WebSocket carries text in text messages, and

@@ -45,7 +45,6 @@ func All() []Case {
 		list.with("lazy-protobuf", "First list, protobuf, lazy", Spec{Object: Lazy, Encoding: objects.Protobuf}),
 		list.with("lazy-protobuf-unchecked", "First list, protobuf, lazy and unchecked", Spec{Object: Unchecked, Encoding: objects.Protobuf}),
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}),
-		list.with("list-cbor", "First list, CBOR", Spec{Encoding: objects.CBOR}).alone(),
 		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).alone(),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}).alone(),
 		relisting(0),

@@ -1,7 +1,7 @@
 // Package load is an API server for measuring clients, which itself needs very little
 // CPU and memory.
 //
-// It serves Pods, as a list and as a watch, in JSON, protobuf and CBOR, over HTTP/1.1
+// It serves Pods, as a list and as a watch, in JSON and protobuf, over HTTP/1.1
 // or HTTP/2. It has no writers. The measured program tells it under /bench/ what to
 // change and when, so the program always knows which change comes next.
 //

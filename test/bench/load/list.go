@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/relist-go/relist/test/bench/objects"
 )
@@ -97,25 +96,7 @@ func writeList(w *bufio.Writer, q query, meta metav1.ListMeta, states []objects.
 			_, _ = w.Write(t.Append(scratch, v))
 		}
 		_, _ = w.WriteString(objects.EnvelopeTail)
-	default:
-		rawMeta, _ := direct.Marshal(meta)
-		kind, _ := direct.Marshal(typeMeta.Kind)
-		version, _ := direct.Marshal(typeMeta.APIVersion)
-		_, _ = w.WriteString("\xd9\xd9\xf7\xa4") // a map of four
-		for _, part := range [][]byte{cborKey("kind"), kind, cborKey("apiVersion"), version, cborKey("metadata"), rawMeta, cborKey("items")} {
-			_, _ = w.Write(part)
-		}
-		_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{4<<5 | 26}, uint32(len(states))))
-		for _, v := range states {
-			scratch = template(v).Append(scratch[:0], v)
-			_, _ = w.Write(scratch)
-		}
 	}
-}
-
-func cborKey(s string) []byte {
-	key, _ := direct.Marshal(s)
-	return key
 }
 
 // fieldHead is what stands before a length-delimited field of protobuf.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
@@ -21,7 +20,7 @@ import (
 
 // TestEachEncoding lists and watches: the same objects come, and the same changes.
 func TestEachEncoding(t *testing.T) {
-	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf, "CBOR": cbor.Encoding} {
+	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf} {
 		t.Run(name, func(t *testing.T) {
 			url, pods := start(t, listwatch.Options[*corev1.Pod]{Encoding: encoding})
 			list, err := source.All(t.Context(), pods, metav1.ListOptions{Limit: 10})

@@ -112,8 +112,6 @@ func negotiate(accept string) objects.Format {
 			return objects.JSON
 		case "application/vnd.kubernetes.protobuf":
 			return objects.Protobuf
-		case "application/cbor", "application/cbor-seq":
-			return objects.CBOR
 		}
 	}
 	return objects.JSON
@@ -123,5 +121,4 @@ func negotiate(accept string) objects.Format {
 var mediaTypes = map[objects.Format][2]string{
 	objects.JSON:     {"application/json", "application/json"},
 	objects.Protobuf: {"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"},
-	objects.CBOR:     {"application/cbor", "application/cbor-seq"},
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
 // A Format is an encoding that the API server has.
@@ -18,7 +17,6 @@ type Format uint8
 const (
 	JSON Format = iota
 	Protobuf
-	CBOR
 	formats
 )
 
@@ -48,14 +46,10 @@ func encode(pod *corev1.Pod, f Format, s Shape) ([]byte, error) {
 		defer func() { pod.TypeMeta = metav1.TypeMeta{} }()
 		return Event(s.eventType(), pod, f)
 	}
-	switch f {
-	case JSON:
+	if f == JSON {
 		return json.Marshal(pod)
-	case CBOR:
-		return direct.Marshal(pod)
-	default:
-		return pod.Marshal()
 	}
+	return pod.Marshal()
 }
 
 type event struct {
@@ -83,20 +77,16 @@ func frame(eventType string, object []byte) []byte {
 
 // Event returns an event of a watch.
 func Event(eventType string, obj runtime.Object, f Format) ([]byte, error) {
-	switch f {
-	case JSON:
+	if f == JSON {
 		line, err := json.Marshal(event{eventType, obj})
 		return append(line, '\n'), err
-	case CBOR:
-		return direct.Marshal(event{eventType, obj})
-	default:
-		m, ok := obj.(interface{ Marshal() ([]byte, error) })
-		if !ok {
-			return nil, fmt.Errorf("%T cannot be encoded as protobuf", obj)
-		}
-		raw, err := m.Marshal()
-		apiVersion, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-		envelope := append(EnvelopeHead(metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, len(raw)), raw...)
-		return frame(eventType, append(envelope, EnvelopeTail...)), err
 	}
+	m, ok := obj.(interface{ Marshal() ([]byte, error) })
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be encoded as protobuf", obj)
+	}
+	raw, err := m.Marshal()
+	apiVersion, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+	envelope := append(EnvelopeHead(metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, len(raw)), raw...)
+	return frame(eventType, append(envelope, EnvelopeTail...)), err
 }

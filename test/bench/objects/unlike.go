@@ -123,12 +123,11 @@ func timePlaces(n int, offset int64) []place {
 		created := 1_780_000_000 + int64(mix(uint64(v.Index), 400)%10_000_000)
 		return created + offset + int64(mix(uint64(v.Index), uint64(401+n))%5)
 	}
-	text, cbor, varint := JSON, CBOR, Protobuf
+	text, varint := JSON, Protobuf
 	sentinel := time.Unix(firstSentinel+int64(n), 0).UTC()
 	writeText := func(dst []byte, v Values) { time.Unix(at(v), 0).UTC().AppendFormat(dst[:0], time.RFC3339) }
 	return []place{
 		{placeholder: sentinel.Format(time.RFC3339), write: writeText, only: &text},
-		{placeholder: sentinel.Format(time.RFC3339), write: writeText, only: &cbor},
 		{
 			placeholder: string(binary.AppendUvarint([]byte{1 << 3}, uint64(sentinel.Unix()))),
 			write:       func(dst []byte, v Values) { binary.PutUvarint(dst[1:], uint64(at(v))) },

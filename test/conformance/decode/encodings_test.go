@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,13 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
-	relistcbor "github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -47,7 +44,6 @@ func init() {
 	codecs = []codec{
 		{"JSON", "application/json", listwatch.JSON, jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})},
 		{"protobuf", "application/vnd.kubernetes.protobuf", listwatch.Auto, protobuf.NewSerializer(scheme, scheme)},
-		{"CBOR", "application/cbor", relistcbor.Encoding, cbor.NewSerializer(scheme, scheme)},
 	}
 }
 
@@ -136,25 +132,6 @@ func text(t testing.TB, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// TestRealPodsUnstructured: CBOR, with the numbers that apimachinery has. TestListedPods has JSON.
-func TestRealPodsUnstructured(t *testing.T) {
-	pods := realPods(t)
-	pods.Kind, pods.APIVersion = "PodList", "v1"
-	f := codecs[2]
-	page := list[*unstructured.Unstructured](t, f, f.encode(t, pods))
-	for i, got := range page.Items {
-		pod := pods.Items[i].DeepCopy()
-		pod.Kind, pod.APIVersion = "Pod", "v1"
-		want := &unstructured.Unstructured{}
-		if err := want.UnmarshalJSON([]byte(text(t, pod))); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(want.Object, got.Object) {
-			t.Fatalf("pod differs (-apimachinery +relist):\n%s", cmp.Diff(want.Object, got.Object))
-		}
-	}
 }
 
 // FuzzPods makes Pods of a seed, and sends them in each encoding.

@@ -25,16 +25,13 @@ const (
 var pairs = [][2]string{
 	{"http", "json"},
 	{"http", "protobuf"},
-	{"http", "cbor"},
 	{"websocket", "json"},
 	{"websocket", "protobuf"},
-	{"websocket", "cbor"},
 }
 
 // TestMirror has a command for each way to watch follow 1,000 objects that 8 writers change, through the outages.
 func TestMirror(t *testing.T) {
-	// A kube-apiserver does not offer CBOR by itself yet.
-	c := cluster.New(t, cluster.Options{APIServerFlags: []string{"--feature-gates=CBORServingAndStorage=true"}})
+	c := cluster.New(t, cluster.Options{})
 	config := c.Access().ClientGo()
 	w := newWorld(t, config)
 	w.fill()

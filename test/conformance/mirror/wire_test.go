@@ -19,7 +19,6 @@ import (
 var contentTypes = map[string][2]string{
 	"json":     {"application/json", "application/json"},
 	"protobuf": {"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"},
-	"cbor":     {"application/cbor", "application/cbor-seq"},
 }
 
 // checkWire sees from between the command and the server that both speak what was

@@ -8,7 +8,7 @@ var ofObjects = []mutation{
 		dir:  protocol,
 		edits: one("case item.Err == nil:\n\t\tm.apply(",
 			"case true:\n\t\tm.apply("),
-		trace: "cbor", // the first that has such an object: the program ends there
+		trace: "drop-managed-fields", // the first that has such an object: the program ends there
 	},
 	{
 		what: "delete what a list has and nobody can decode",

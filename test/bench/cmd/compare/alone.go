@@ -27,7 +27,6 @@ func transports(ctx context.Context, r *runner) (report, error) {
 		{title: "list, JSON, gzip, HTTP/1.1", name: "list-json", gzip: true},
 		{title: "list, protobuf, HTTP/1.1", name: "list-protobuf"},
 		{title: "list, protobuf, gzip, HTTP/1.1", name: "list-protobuf", gzip: true},
-		{title: "list, CBOR, HTTP/1.1", name: "list-cbor"},
 		{title: "initial events, JSON, HTTP/1.1", name: "initial-json"},
 		{title: "initial events, protobuf, HTTP/1.1", name: "initial-protobuf"},
 	}, measure.Received, measure.CPU, measure.PeakRSS)

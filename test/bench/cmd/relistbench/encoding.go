@@ -2,7 +2,6 @@ package main
 
 import (
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/test/bench/objects"
 )
 
@@ -10,5 +9,4 @@ import (
 var encodings = map[objects.Format]listwatch.Encoding{
 	objects.JSON:     listwatch.JSON,
 	objects.Protobuf: listwatch.Protobuf,
-	objects.CBOR:     cbor.Encoding,
 }
