@@ -101,22 +101,6 @@ func TestTwoVersionsOfGoAreTested(t *testing.T) {
 	}
 }
 
-// What the audit accepts is in files that are there: it runs once a week, and fails if one
-// has been moved.
-func TestAcceptedFindingsAreInFiles(t *testing.T) {
-	t.Chdir(root)
-	const accepted = "tools/audit/accepted.txt"
-	found := regexp.MustCompile(`(?m)^G\d+ (\S+) `).FindAllStringSubmatch(readText(t, accepted), -1)
-	if len(found) == 0 {
-		t.Fatalf("%s accepts nothing", accepted)
-	}
-	for _, finding := range found {
-		if _, err := os.Stat(filepath.FromSlash(finding[1])); err != nil {
-			t.Errorf("%s: %v", accepted, err)
-		}
-	}
-}
-
 // CONTRIBUTING.md says how long each target of the Makefile takes.
 func TestContributingNamesEveryTarget(t *testing.T) {
 	t.Chdir(root)
