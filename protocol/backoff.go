@@ -8,8 +8,8 @@ type backoff struct {
 	// answeredStep and unreachableStep are the places on the two backoff schedules.
 	answeredStep, unreachableStep int
 
-	// outage: the server could not be reached, or a proxy answered for it. It ends when a list is applied, or when a watch has
-	// been healthy.
+	// outage: a request has failed for a reason that means that something is wrong. It ends when a list is applied, or when a
+	// watch has been healthy.
 	outage bool
 
 	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a delay. The machine
@@ -100,14 +100,10 @@ func (p *backoff) listed() { p.failures, p.outage = 0, false }
 // Retry-After. Jitter is added to that, so that clients with the same Retry-After do not come back together.
 func (p *backoff) next(r *Rules, then next, failure Failure) time.Duration {
 	step, schedule := &p.answeredStep, answeredDelays
-	switch failure.Reason {
-	case Unreachable:
+	if failure.Reason == Unreachable {
 		step, schedule = &p.unreachableStep, unreachableDelays
-		p.outage = true
-	case Unavailable:
-		p.outage = true
-	default:
 	}
+	p.outage = p.outage || reasons[failure.Reason].means == wrong
 	b := min(time.Duration(schedule[min(*step, len(schedule)-1)]*float64(r.Base)), r.Cap)
 	last := *step >= len(schedule)-1
 	*step++

@@ -111,17 +111,23 @@ func TestRetryAfter(t *testing.T) {
 }
 
 // The lists of a fleet whose server comes back without a memory are spread evenly over seven seconds, after the Retry-After of the
-// server; without an outage, a list after a 410 waits for 0.8 s.
+// server, whatever the watches before it failed with; without an outage, a list after a 410 waits for 0.8 s.
 func TestListsAfterAnOutageAreSpread(t *testing.T) {
 	for _, c := range []struct {
 		name               string
-		outage             bool
+		outage             Failure // of a watch, before the one that is answered with 410; none if its reason is zero
 		retryAfter         time.Duration
 		atLeast, lessThan  time.Duration
 		withinOfTheLongest time.Duration
 	}{
-		{name: "outage", outage: true, lessThan: spread, withinOfTheLongest: spread / 99},
-		{name: "outage and Retry-After", outage: true, retryAfter: time.Minute, atLeast: time.Minute, lessThan: time.Minute + spread, withinOfTheLongest: spread / 99},
+		{name: "refused connections", outage: failed(Unreachable, 0), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "503", outage: failed(Unavailable, 503), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "429", outage: failed(Throttled, 429), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "403", outage: failed(Denied, 403), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "404", outage: failed(NotFound, 404), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "500", outage: failed(Failed, 500), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "a login page", outage: failed(Malformed, 0), lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "refused connections and Retry-After", outage: failed(Unreachable, 0), retryAfter: time.Minute, atLeast: time.Minute, lessThan: time.Minute + spread, withinOfTheLongest: spread / 99},
 		{name: "none", atLeast: 800 * time.Millisecond, lessThan: 1600 * time.Millisecond, withinOfTheLongest: 10 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,8 +135,8 @@ func TestListsAfterAnOutageAreSpread(t *testing.T) {
 			for i := range 100 {
 				s := newStage(func(r *Rules) { r.Rand = func() float64 { return float64(i) / 100 } })
 				s.listed()
-				if c.outage {
-					s.step(Ended{failed(Unreachable, 0)})
+				if c.outage.Reason != 0 {
+					s.step(Ended{c.outage})
 					s.tick()
 				}
 				s.step(Ended{Failure{Reason: Expired, Code: 410, RetryAfter: c.retryAfter, Err: errBadField}})

@@ -118,14 +118,14 @@ func (h *health) relapses() bool { return h.last.on() && !h.opened.IsZero() }
 
 // meansOutage reports whether a delay for this reason means that something is wrong.
 func (m *Machine) meansOutage(reason Reason) bool {
-	switch reason {
-	case Expired, TooLarge:
+	switch reasons[reason].means {
+	case ifNotWatching:
 		_, watched := m.phase.(*watching)
-		return !watched // if a watch has failed, a list follows, and usually works
-	case Closed, ConnectionLost:
+		return !watched
+	case ifRepeated:
 		return m.backoff.answeredStep >= manyDelays || m.health.outage.on() || m.health.relapses()
-	case RelistRequested, Repair, Unversioned, RolledBack, Incomplete:
-		return false // a list follows, and its report has the reason
+	case usual:
+		return false
 	default:
 		return true
 	}

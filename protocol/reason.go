@@ -4,7 +4,7 @@ import "time"
 
 // Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for the end of a
 // request is in listFailed, streamEnded and ended, and for its own conclusions beside each cause, as in repairByList; which reasons mean
-// that something is wrong is in meansOutage.
+// that something is wrong is in the table reasons.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
@@ -32,19 +32,35 @@ const (
 	reasonsEnd                        // one past the last
 )
 
-var reasonWords = [reasonsEnd]string{
-	Closed: "closed", ConnectionLost: "connectionLost", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
-	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", EmptyWatches: "emptyWatches", Unversioned: "unversioned", SinkFailed: "sinkFailed", RelistRequested: "relistRequested",
-	IdleTimeout: "idleTimeout", Incomplete: "incomplete", RolledBack: "rolledBack", NotFound: "notFound", Repair: "repair",
+// reasons says of each reason what it is called, and whether a delay for it means that something is wrong.
+var reasons = [reasonsEnd]struct {
+	word  string
+	means meaning
+}{
+	Closed: {"closed", ifRepeated}, ConnectionLost: {"connectionLost", ifRepeated}, TimedOut: {"timedOut", wrong},
+	Unreachable: {"unreachable", wrong}, Unavailable: {"unavailable", wrong}, Throttled: {"throttled", wrong},
+	Expired: {"expired", ifNotWatching}, TooLarge: {"tooLarge", ifNotWatching}, Denied: {"denied", wrong}, Failed: {"failed", wrong},
+	Malformed: {"malformed", wrong}, EmptyWatches: {"emptyWatches", wrong}, Unversioned: {"unversioned", usual},
+	SinkFailed: {"sinkFailed", wrong}, RelistRequested: {"relistRequested", usual}, IdleTimeout: {"idleTimeout", wrong},
+	Incomplete: {"incomplete", usual}, RolledBack: {"rolledBack", usual}, NotFound: {"notFound", wrong}, Repair: {"repair", usual},
 }
+
+// meaning is what a delay for a reason says.
+type meaning uint8
+
+const (
+	wrong         meaning = iota + 1 // something is wrong: there is an outage
+	usual                            // a list follows, and its report has the reason
+	ifRepeated                       // something is wrong if streams end again and again
+	ifNotWatching                    // if a watch has failed, a list follows, and usually works
+)
 
 // String returns the reason as one word, for logs and for relist mirror -o json.
 func (r Reason) String() string {
 	if r == 0 || r >= reasonsEnd {
 		return "unknown"
 	}
-	return reasonWords[r]
+	return reasons[r].word
 }
 
 // Failure is an error of the server or of the connection. It is classified once, by the driver.
