@@ -166,8 +166,12 @@ func (c *connector) close() {
 func (c *connector) generation(id identity) *generation {
 	g := &generation{identity: id, conns: new(conns), proxy: via(c.proxy)}
 	dial := c.dial
-	if c.proxy != nil && c.proxy.Scheme == "https" {
+	switch {
+	case c.proxy == nil:
+	case c.proxy.Scheme == "https":
 		dial = dialProxyTLS(dial, c.proxy, c.files.authorities(), c.cfg.TLS.Insecure)
+	case isSOCKS(c.proxy):
+		dial = dialSOCKS(dial, c.proxy)
 	}
 	g.dial = g.conns.track(dial)
 	switch {
@@ -198,6 +202,12 @@ func (c *connector) overHTTP(g *generation) {
 		// also look like one that the server has closed, see conns.
 		MaxIdleConnsPerHost: 1000,
 		DisableCompression:  true,
+	}
+	h1.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, req *http.Request, resp *http.Response) error {
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		return &ProxyError{Proxy: c.proxy.Scheme + "://" + c.proxy.Host, Target: req.Host, StatusCode: resp.StatusCode, Status: resp.Status}
 	}
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()

@@ -220,6 +220,8 @@ func TestNoCredentialInTheClear(t *testing.T) {
 		{server: "http://localhost:8080", sent: true},
 		{server: "http://127.0.0.2", sent: true},
 		{server: "http://[::1]:8080", sent: true},
+		{server: "http://[::1%25lo]:8080", sent: true},
+		{server: "http://[fe80::1%25lo]:8080"},
 		{server: "https://api.example", sent: true},
 		{server: "https://api.example", proxy: "http://proxy.example", sent: true},
 	} {

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/net/proxy"
 )
 
 // endpoint is where requests go.
@@ -71,8 +74,8 @@ func (e endpoint) isLocal() bool {
 	if e.socket != "" {
 		return true
 	}
-	ip := net.ParseIP(e.url.Hostname())
-	return e.url.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(e.url.Hostname()) // with a zone, which net.ParseIP refuses
+	return e.url.Hostname() == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // findProxy returns the proxy for all requests, nil for none. The Config names it, or
@@ -93,6 +96,9 @@ func findProxy(cfg Config, server endpoint) (*url.URL, error) {
 // environmentProxy does what net/http's ProxyFromEnvironment does, for the one server
 // there is and with the environment as it is now. A loopback address has no proxy.
 func environmentProxy(env *httpproxy.Config, server endpoint) (*url.URL, error) {
+	if server.isLocal() {
+		return nil, nil // also with a zone, which package httpproxy does not look for
+	}
 	u, err := env.ProxyFunc()(server.url)
 	if err != nil {
 		return nil, errors.New("the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY) is not a valid URL")
@@ -179,9 +185,45 @@ func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool) dialFunc 
 	}
 }
 
-// via returns a proxy as net/http wants it.
+func isSOCKS(u *url.URL) bool { return u.Scheme == "socks5" || u.Scheme == "socks5h" }
+
+// proxyTimeout bounds the talk with a SOCKS5 proxy: the time that net/http allows for the answer to CONNECT.
+const proxyTimeout = time.Minute
+
+// dialSOCKS returns dial through a SOCKS5 proxy, which finds the address of the server. net/http would wait for the proxy as long as
+// the context of the request lasts.
+func dialSOCKS(dial dialFunc, u *url.URL) dialFunc {
+	var auth *proxy.Auth
+	if u.User != nil {
+		auth = &proxy.Auth{User: u.User.Username()}
+		auth.Password, _ = u.User.Password()
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, proxyTimeout)
+		defer cancel()
+		d, err := proxy.SOCKS5("tcp", hostPort(u, "1080"), auth, viaDial{dial})
+		if err != nil {
+			return nil, err
+		}
+		return d.(proxy.ContextDialer).DialContext(ctx, network, addr)
+	}
+}
+
+// viaDial is a dialFunc for package proxy.
+type viaDial struct{ dial dialFunc }
+
+func (d viaDial) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d.dial(ctx, network, addr)
+}
+
+// Dial is a method of proxy.Dialer.
+func (d viaDial) Dial(network, addr string) (net.Conn, error) {
+	return d.dial(context.Background(), network, addr)
+}
+
+// via returns an HTTP proxy as net/http wants it.
 func via(u *url.URL) func(*http.Request) (*url.URL, error) {
-	if u == nil {
+	if u == nil || isSOCKS(u) {
 		return nil
 	}
 	return http.ProxyURL(plainProxy(u))

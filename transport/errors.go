@@ -23,7 +23,20 @@ type RequestError struct {
 	Op  string // "watch", or the method in lower case: "get", "patch"
 	URL string // without the query
 	Err error
+
+	stage stage
 }
+
+// stage is how far a request had come when it failed.
+type stage uint8
+
+const (
+	stageBegun      stage = iota // nothing was sent
+	stageCredential              // a credential was looked for
+	stageConnection              // a connection was made, or waited for
+	stageSent                    // there was a connection
+	stageAnswered                // the head of an answer has come
+)
 
 // Error gives the request and the cause; for a Status, its code and reason too.
 func (e *RequestError) Error() string {
@@ -42,6 +55,47 @@ func (e *RequestError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
+
+// Unreachable reports whether no connection to the server could be made. If a connection was made, and broke before anything of the
+// answer came, it returns false. See source.IsUnreachable in package listwatch.
+func (e *RequestError) Unreachable() bool { return e.stage == stageConnection && !e.Denied() }
+
+// Denied reports whether no credential could be had, because the program of [Config.Exec] has failed, or whether the proxy lets nobody
+// through with this credential. The error of a server's 401 or 403 is a Status instead. See source.IsDenied in package listwatch.
+func (e *RequestError) Denied() bool {
+	var proxy *ProxyError
+	return e.stage == stageCredential || errors.As(e.Err, &proxy) && proxy.denies()
+}
+
+// ProxyError says that an HTTP proxy has not made the connection that it was asked for.
+type ProxyError struct {
+	Proxy  string // its URL, without credentials
+	Target string // host and port of the server
+
+	StatusCode int    // of the answer to CONNECT
+	Status     string // the code and the text of the proxy
+}
+
+// Error says what to do if the credential is wrong.
+func (e *ProxyError) Error() string {
+	text := fmt.Sprintf("the proxy %s does not connect to %s: %.100s", e.Proxy, e.Target, e.Status)
+	if e.StatusCode == http.StatusProxyAuthRequired {
+		text += " (set a name and a password in the URL of the proxy, or other ones)"
+	}
+	return text
+}
+
+// denies reports whether the proxy wants another credential, or does not let this one through.
+func (e *ProxyError) denies() bool {
+	return e.StatusCode == http.StatusProxyAuthRequired || e.StatusCode == http.StatusForbidden || e.StatusCode == http.StatusUnauthorized
+}
+
+// malformed marks the error of an answer that an API server cannot have sent.
+type malformed struct{ error }
+
+// Malformed returns true, see source.IsMalformed in package listwatch.
+func (malformed) Malformed() bool { return true }
+func (e malformed) Unwrap() error { return e.error }
 
 // UnexpectedContentError is a success in a format that the API server cannot have
 // sent, such as the HTML of a login page. Look for a proxy, or a wrong Server.

@@ -44,6 +44,7 @@ type exchange struct {
 	onRead  hook.Read // nil if nobody asked
 	onConn  hook.Conn // nil if nobody asked
 	last    *attempt  // nil before the first
+	stage   stage
 }
 
 // begin starts an exchange. The context that it returns is that of the exchange.
@@ -63,11 +64,13 @@ func (x *exchange) do(ctx context.Context) (*Response, error) {
 		return nil, x.abandon(err)
 	}
 	x.holdBody(ctx, closerOf(resp))
-	x.tellConn()
+	if x.onConn != nil {
+		x.tellConn()
+	}
 	var content io.ReadCloser = &body{raw: resp.Body, exchange: x}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		if content, err = x.decompress(resp.Header, content); err != nil {
-			return nil, x.abandon(err)
+			return nil, x.abandon(malformed{err})
 		}
 	}
 	return &Response{
@@ -99,6 +102,7 @@ func (x *exchange) sendRequest(ctx context.Context, hr *http.Request) (*http.Res
 		}
 		source = fixedCredential{authorization: own} // of the caller, who renews it
 	}
+	x.stage = stageCredential
 	with, err := source.get(ctx)
 	if err != nil {
 		return nil, x.orEnded(err)
@@ -135,7 +139,7 @@ type attempt struct {
 	with  credential
 	on    *generation              // nil if no connection could be prepared
 	end   func()                   // gives the connections back; nil if on is
-	conn  atomic.Pointer[net.Conn] // that the request was sent on last; nil if none was, or if nobody asked
+	conn  atomic.Pointer[net.Conn] // that the request was sent on last; nil if none was
 	resp  *http.Response           // of a success
 	err   error
 	again bool // another credential or certificate may help
@@ -179,13 +183,21 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 	if !isSafe(hr.Method) {
 		reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	}
-	if x.onConn != nil {
-		reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{GotConn: a.noteConn})
-	}
+	reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{
+		GetConn: func(string) { a.conn.Store(nil) }, // perhaps because the last one broke
+		GotConn: a.noteConn,
+	})
 	hr = hr.WithContext(reqCtx) // the first attempt may still be using its own
 	hr.Header = hr.Header.Clone()
 	with.authorize(hr.Header)
+	x.stage = stageConnection
 	resp, err := a.on.RoundTrip(hr)
+	switch {
+	case err == nil:
+		x.stage = stageAnswered
+	case a.conn.Load() != nil:
+		x.stage = stageSent
+	}
 	if ended := x.ended(); ended != nil {
 		// A server that sees the client go may still answer before the connection is
 		// down. Nobody waits for that answer.
@@ -202,7 +214,7 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 		a.err, a.again = err, isSafe(hr.Method) || !sent.Load()
 	case x.client.onlyHTTP2 && !x.upgrade && resp.ProtoMajor != 2:
 		_ = resp.Body.Close()
-		a.err, a.again = fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto), isSafe(hr.Method)
+		a.err, a.again = malformed{fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto)}, isSafe(hr.Method)
 	case x.anyStatus:
 		a.resp = resp
 		if resp.StatusCode == http.StatusUnauthorized {
@@ -255,7 +267,7 @@ func (x *exchange) abandon(err error) error {
 
 // fail says which request an error is about.
 func (x *exchange) fail(err error) error {
-	return &RequestError{Op: x.op, URL: x.url, Err: x.redactError(err)}
+	return &RequestError{Op: x.op, URL: x.url, Err: x.redactError(err), stage: x.stage}
 }
 
 // failRead makes the error of a read, of a body or of a frame in it. A body that is read

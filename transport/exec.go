@@ -16,7 +16,9 @@ import (
 // ExecConfig is a program that is run to get a credential: it prints an ExecCredential,
 // with a token, a client certificate, or both. The credential is used until the expiry
 // that the program names, or until the server refuses it by 401. Then the program is
-// run again: once for all requests that wait for it, and at most once a second.
+// run again: once for all requests that wait for it, and at most once a second. If the
+// program fails, its error is that of all requests for 1, 4, 15 and from then on 30
+// seconds, because it may open a window for each try.
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 type ExecConfig struct {
 	// Command is the program: a path, or a name to be found in PATH.
@@ -96,9 +98,17 @@ func (e ExecConfig) check() (ExecConfig, error) {
 }
 
 // execAge is how long the outcome of a run is kept at least, whatever it is. So the
-// program is not run for each of many requests if it fails, or if its credentials
-// expire at once or are refused.
+// program is not run for each of many requests if its credentials expire at once or are
+// refused.
 const execAge = time.Second
+
+// execPause is how long the error of a run that failed is kept: by how many have failed in a row.
+var execPause = [...]time.Duration{1: execAge, 4 * time.Second, 15 * time.Second, 30 * time.Second}
+
+// age is how long the outcome is kept at least.
+func (o *execOutcome) age() time.Duration {
+	return execPause[min(max(o.failures, 1), len(execPause)-1)]
+}
 
 // execPlugin keeps the credential that a program gives. Without a credential it runs the program. All requests that wait share one run.
 type execPlugin struct {
@@ -154,7 +164,7 @@ func (p *execPlugin) get(ctx context.Context) (credential, error) {
 		switch {
 		case o.err == nil && (o.expires.IsZero() || now.Before(o.expires)):
 			return fit
-		case now.Sub(o.at) < execAge:
+		case now.Sub(o.at) < o.age():
 			return fit
 		}
 		return unfit
@@ -169,7 +179,7 @@ func (p *execPlugin) renew(ctx context.Context, refused credential) (credential,
 		switch {
 		case o.err == nil && o.credential != refused:
 			return fit
-		case now.Sub(o.at) >= execAge:
+		case now.Sub(o.at) >= o.age():
 			return unfit
 		case o.err == nil && !o.expires.IsZero() && !now.Before(o.expires):
 			return tooYoung
@@ -284,7 +294,12 @@ func (p *execPlugin) finish(r *execRun, outcome execOutcome, err error) {
 	if outcome.pair != nil && bytes.Equal(outcome.pair, p.pair) {
 		outcome.credential.cert = p.cert // the same certificate keeps its connections
 	}
-	if err == nil {
+	if err != nil {
+		outcome.failures = 1
+		if p.last != nil {
+			outcome.failures += p.last.failures
+		}
+	} else {
 		p.cert, p.pair = outcome.credential.cert, outcome.pair
 	}
 	r.outcome, p.running = outcome, nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,44 @@ func (p printer) print(status string) {
 func (p printer) runs() int {
 	data, _ := os.ReadFile(filepath.Join(p.dir(), "runs"))
 	return bytes.Count(data, []byte("\n"))
+}
+
+// A program that fails may open a window each time. Its error is kept for all requests, longer and longer, and forgotten when it works.
+func TestExecThatFailsIsRunLessAndLess(t *testing.T) {
+	program := newPrinter(t)
+	synctest.Test(t, func(t *testing.T) {
+		network, server := memnet.New(), &tokenServer{accepted: "a-token"}
+		defer serveOn(network, server.ServeHTTP)()
+		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
+		defer c.Close()
+		runsAt := func(d time.Duration) (at []time.Duration) { // a request each 500 ms
+			for begun := time.Now(); time.Since(begun) < d; pass(500 * time.Millisecond) {
+				before := program.runs()
+				resp, err := c.Get(t.Context(), Request{Path: "/"})
+				if err == nil {
+					resp.Body.Close()
+				}
+				if program.runs() > before {
+					at = append(at, time.Since(begun))
+				}
+			}
+			return at
+		}
+		s := time.Second
+		if got, want := runsAt(2*time.Minute), []time.Duration{0, s, 5 * s, 20 * s, 50 * s, 80 * s, 110 * s}; !slices.Equal(got, want) {
+			t.Errorf("the program that fails ran at %v, want %v", got, want)
+		}
+		program.print(fmt.Sprintf(`{"token":"a-token","expirationTimestamp":%q}`, time.Now().Add(time.Minute).Format(time.RFC3339)))
+		if got, want := runsAt(50*s), []time.Duration{20 * s}; !slices.Equal(got, want) {
+			t.Errorf("the program that works ran at %v, want %v", got, want)
+		}
+		if err := os.Remove(filepath.Join(program.dir(), "credential")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := runsAt(15*s), []time.Duration{10 * s, 11 * s}; !slices.Equal(got, want) {
+			t.Errorf("the program that fails again ran at %v, want %v", got, want)
+		}
+	})
 }
 
 func TestExecTokenIsKeptUntilItExpires(t *testing.T) {

@@ -188,6 +188,7 @@ type execOutcome struct {
 	expires    time.Time // zero: the program has named no time
 	at         time.Time // when the run was over
 	err        error
+	failures   int // runs in a row that have failed, this one included
 }
 
 // parseExecCredential reads what a program printed. Its errors quote none of it.

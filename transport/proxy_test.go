@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
@@ -273,7 +275,8 @@ func TestProxyErrorsTellNoPassword(t *testing.T) {
 		refuses      string
 		wantErr      string
 	}{
-		{"http", "http", connect, "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "Proxy Authentication Required"},
+		{"http", "http", connect, "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "does not connect to api.example:443: 407 Proxy Authentication Required (set a name and a password in the URL of the proxy, or other ones)"},
+		{"https", "http", connect, "HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy http://127.0.0.1:"},
 		{"http, with an echo", "http", connect, "HTTP/1.1 407 not $AUTH or pass-word\r\n\r\n", "not Basic REDACTED or REDACTED"},
 		{"socks5", "socks5", socks5, "yes", "username/password authentication failed"},
 		{"https that is http", "https", connect, "no", "TLS with the proxy 127.0.0.1:"},
@@ -289,6 +292,27 @@ func TestProxyErrorsTellNoPassword(t *testing.T) {
 					t.Errorf("the error tells a secret: %v", err)
 				}
 			}
+		})
+	}
+}
+
+// A proxy that accepts a connection and says nothing holds a request up for a time that does not depend on the caller.
+func TestProxyThatSaysNothing(t *testing.T) {
+	for scheme, bound := range map[string]time.Duration{"http": time.Minute, "https": 10 * time.Second, "socks5": time.Minute, "socks5h": time.Minute} {
+		t.Run(scheme, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dial := func(context.Context, string, string) (net.Conn, error) {
+					client, proxy := net.Pipe()
+					go func() { _, _ = io.Copy(io.Discard, proxy) }()
+					return client, nil
+				}
+				c := newTestClient(t, Config{Server: "https://api.example", ProxyURL: scheme + "://proxy.example", Dial: dial})
+				begun := time.Now()
+				_, err := c.Get(t.Context(), Request{Path: "/"})
+				if took := time.Since(begun); err == nil || took != bound {
+					t.Errorf("the request fails after %v, want %v: %v", took, bound, err)
+				}
+			})
 		})
 	}
 }
@@ -320,6 +344,7 @@ func TestChoiceOfTheEnvironment(t *testing.T) {
 		"https://api.no.example":    "",
 		"https://10.1.2.3:6443":     "",
 		"https://127.0.0.1:6443":    "",
+		"http://[::1%25lo]:8080":    "",
 		"unix:///run/api.sock":      "",
 		"https://[fd00::1]:6443/px": "http://proxy.example:3128",
 	} {

@@ -135,7 +135,7 @@ func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
 	if conn.err != nil {
 		return nil, conn.err // of the request
 	}
-	return nil, x.abandon(fmt.Errorf("the answer to the WebSocket handshake is not that of a WebSocket: %w", err))
+	return nil, x.abandon(malformed{fmt.Errorf("the answer to the WebSocket handshake is not that of a WebSocket: %w", err)})
 }
 
 // upgrade sends the request of a handshake. Its header has what makes it one.
@@ -160,7 +160,7 @@ func (s *sockets) upgrade(ctx context.Context, x *exchange, header http.Header) 
 	}
 	if err := checkNegotiated(resp.Header); err != nil {
 		_ = resp.Body.Close() // what counts is why
-		return nil, x.fail(err)
+		return nil, x.fail(malformed{err})
 	}
 	return resp, nil
 }
