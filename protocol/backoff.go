@@ -8,7 +8,7 @@ type backoff struct {
 	// answeredStep and unreachableStep are the places on the two backoff schedules.
 	answeredStep, unreachableStep int
 
-	// outage: a request has failed for a reason that means that something is wrong. It ends when a list is applied, or when a
+	// outage: there was a delay that means an outage, see [Machine.meansOutage]. It ends when a list is applied, or when a
 	// watch has been healthy.
 	outage bool
 
@@ -103,7 +103,6 @@ func (p *backoff) next(r *Rules, then next, failure Failure) time.Duration {
 	if failure.Reason == Unreachable {
 		step, schedule = &p.unreachableStep, unreachableDelays
 	}
-	p.outage = p.outage || reasons[failure.Reason].means == wrong
 	b := min(time.Duration(schedule[min(*step, len(schedule)-1)]*float64(r.Base)), r.Cap)
 	last := *step >= len(schedule)-1
 	*step++

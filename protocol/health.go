@@ -96,6 +96,7 @@ func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted t
 	if !m.meansOutage(reason) {
 		return NoNews, 0
 	}
+	m.backoff.outage = true
 	switch {
 	case h.outage.on():
 		if !h.outage.told[reason] {
@@ -113,6 +114,17 @@ func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted t
 	return news, now.Sub(h.outage.since)
 }
 
+// streams reports whether the server has accepted the watch that has just ended.
+func (m *Machine) streams() bool {
+	switch p := m.phase.(type) {
+	case *watching:
+		return p.open
+	case *streaming:
+		return p.open
+	}
+	return false
+}
+
 // relapses reports whether the watch that ended the last outage has failed.
 func (h *health) relapses() bool { return h.last.on() && !h.opened.IsZero() }
 
@@ -123,7 +135,7 @@ func (m *Machine) meansOutage(reason Reason) bool {
 		_, watched := m.phase.(*watching)
 		return !watched
 	case ifRepeated:
-		return m.backoff.answeredStep >= manyDelays || m.health.outage.on() || m.health.relapses()
+		return !m.streams() || m.backoff.answeredStep >= manyDelays || m.health.outage.on() || m.health.relapses()
 	case usual:
 		return false
 	default:

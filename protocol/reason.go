@@ -10,14 +10,14 @@ type Reason uint8
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
 const (
 	Closed          Reason = iota + 1 // the server ended the stream cleanly
-	ConnectionLost                    // the connection broke under an open stream
+	ConnectionLost                    // the connection broke: under an open stream, in the middle of a list, or before any answer
 	TimedOut                          // the stream was still open 10 s after its timeout, so the connection is taken for dead
-	Unreachable                       // no answer came, or a list broke off
+	Unreachable                       // no connection could be made
 	Unavailable                       // 502, 503 or 504, often of a proxy
 	Throttled                         // 429
 	Expired                           // 410: the server no longer has the resourceVersion asked for
 	TooLarge                          // the server does not have the resourceVersion yet
-	Denied                            // 401 or 403: the rights or the credential must change first
+	Denied                            // 401 or 403, or no credential could be had: the rights or the credential must change first
 	Failed                            // any other error status
 	Malformed                         // an answer that is not a list or a watch; or a first list whose objects cannot be decoded
 	EmptyWatches                      // two streams in a row ended immediately and without an event
@@ -51,7 +51,7 @@ type meaning uint8
 const (
 	wrong         meaning = iota + 1 // something is wrong: there is an outage
 	usual                            // a list follows, and its report has the reason
-	ifRepeated                       // something is wrong if streams end again and again
+	ifRepeated                       // something is wrong, unless it is the end of one stream: only several are an outage
 	ifNotWatching                    // if a watch has failed, a list follows, and usually works
 )
 
@@ -87,7 +87,7 @@ const (
 	ListProblem ProblemClass = iota + 1 // a list failed, and will be tried again
 
 	// WatchProblem: a watch failed, and another try may not help: the server refused it with a status other than 410, 429, 502, 503
-	// and 504, sent something malformed, or did not complete the initial events.
+	// and 504, sent something malformed, sent no answer, or did not complete the initial events.
 	WatchProblem
 
 	ObjectProblem  // an object could not be decoded or transformed, so the sink lacks its latest version

@@ -238,8 +238,17 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.becomeWatching(now)
 		return
 	}
+	unanswered := failure.Reason == ConnectionLost && !p.open
+	switch {
+	case unanswered, failure.Reason == Failed, failure.Reason == Malformed, failure.Reason == Denied, failure.Reason == NotFound:
+		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
+	}
 	if object.IsAnyVersion(p.version) {
-		m.relist(now, Failure{Unversioned, failure.Code, failure.RetryAfter, failure.Err})
+		// If the watch was refused, the reason is told as that of an outage: perhaps every watch is refused, and only lists bring news.
+		if !unanswered && reasons[failure.Reason].means != wrong {
+			failure.Reason = Unversioned
+		}
+		m.relist(now, failure)
 		return
 	}
 	switch failure.Reason {
@@ -249,19 +258,19 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	case TooLarge:
 		m.relist(now, failure)
 	case Failed, Malformed:
-		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 		if m.backoff.failures++; m.backoff.failures >= maxFailures {
 			m.backoff.failures = 0
 			m.relist(now, failure)
 			return
 		}
 		m.becomeWaiting(now, toWatch, failure)
-	case Denied, NotFound:
-		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
-		m.becomeWaiting(now, toWatch, failure)
 	case Closed, ConnectionLost, TimedOut, IdleTimeout:
+		if unanswered {
+			m.becomeWaiting(now, toWatch, failure)
+			return
+		}
 		m.dropped(now, p, failure)
-	default: // Unreachable, Unavailable, Throttled
+	default: // Unreachable, Unavailable, Throttled, Denied, NotFound
 		m.becomeWaiting(now, toWatch, failure)
 	}
 }

@@ -198,6 +198,26 @@ func TestLogSaysWhatKeepsTheFirstListAway(t *testing.T) {
 	})
 }
 
+// A type may have lists and no watch. If its lists have no version either, each refusal leads to a list.
+func TestLogOfWatchesThatAreAlwaysRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, version := range []string{"", "10"} {
+			r, book := logRig(t, slog.LevelWarn)
+			for range 20 {
+				select {
+				case r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a", "b"}, ResourceVersion: version}}:
+				case r.fake.watches <- watchAnswer{err: statusErr(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, 0)}:
+				}
+			}
+			synctest.Wait()
+			if want := `level=WARN msg="relist: failing" reason=failed error=message delay=800ms` + "\n"; strings.Count(book.String(), want) != 1 {
+				t.Errorf("lists at %q: log has\n%s\nwant once\n%s", version, book, want)
+			}
+			_ = r.end()
+		}
+	})
+}
+
 // Whether a watch lives shows after it was opened; so an end that was none is told once, not once a watch.
 func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

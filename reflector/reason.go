@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,7 @@ import (
 // Reason says why a request or a stream ended, and so why the reflector waits or lists again.
 type Reason = protocol.Reason
 
-// failureOf classifies an error of an open stream, or of a list that has begun.
+// failureOf classifies an error of an open stream.
 func failureOf(err error) protocol.Failure {
 	failure := protocol.Failure{Reason: reasonOf(err), Err: err}
 	var status apierrors.APIStatus
@@ -30,12 +29,12 @@ func failureOf(err error) protocol.Failure {
 	return failure
 }
 
-// requestFailureOf classifies the error of a request that had no answer. An error that
-// would count as ConnectionLost on an open stream counts as Unreachable here.
+// requestFailureOf classifies the error of a list, or of a watch that was not opened. Here an end is
+// no clean one.
 func requestFailureOf(err error) protocol.Failure {
 	failure := failureOf(err)
-	if failure.Reason == protocol.ConnectionLost || failure.Reason == protocol.Closed {
-		failure.Reason = protocol.Unreachable
+	if failure.Reason == protocol.Closed {
+		failure.Reason = protocol.ConnectionLost
 	}
 	return failure
 }
@@ -45,14 +44,16 @@ func reasonOf(err error) protocol.Reason {
 	switch {
 	case errors.As(err, &status):
 		return reasonOfStatus(err, status.Status())
+	case source.IsUnreachable(err):
+		return protocol.Unreachable
+	case source.IsDenied(err):
+		return protocol.Denied
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return protocol.ConnectionLost
 	case errors.Is(err, io.EOF):
 		return protocol.Closed
 	case source.IsMalformed(err):
 		return protocol.Malformed
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return protocol.Unreachable
 	}
 	return protocol.ConnectionLost
 }

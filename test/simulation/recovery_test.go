@@ -3,6 +3,8 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -25,6 +27,7 @@ type fault struct {
 
 	cfg          transport.Config
 	throughProxy bool          // whose connections can be frozen
+	plugin       bool          // that gives the credential
 	goesBack     bool          // so that old versions may be told again
 	verify       time.Duration // reflector.VerifyOptions.Every
 }
@@ -61,6 +64,11 @@ var faults = func() []fault {
 		{name: "half-open connection, HTTP/2", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP2}},
 		{name: "half-open connection, WebSocket", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{WatchTransport: transport.WatchWebSocket}},
 	}
+	for _, x := range outages {
+		all = append(all, fault{
+			name: x.name + " for 60 s, and the server has compacted", strike: compacted(x.answer), plugin: x.answer == nil, half: x.half, all: x.all,
+		})
+	}
 	for _, shows := range []bool{true, false} {
 		for _, behind := range curtains {
 			for _, writes := range []int{3, 30} {
@@ -91,6 +99,63 @@ func refused(d time.Duration, compacts bool) func(*trial) {
 			tr.srv.Compact()
 		}
 		tr.net.accept()
+		tr.ended = time.Now()
+	}
+}
+
+// outages are times in which all that a client gets is an answer, and the same again. Each answer costs the server something, so the
+// client asks it less and less often, and half a minute or more may pass until it learns that the outage is over. The 410 that follows
+// must not cost as much once more.
+var outages = []struct {
+	name      string
+	answer    http.HandlerFunc // nil for an exec plugin that fails
+	half, all time.Duration
+}{
+	{"403 to all requests", saying(http.StatusForbidden, "application/json", statusText(403, "Forbidden")), 45 * time.Second, 67 * time.Second},
+	{"429 to all requests", saying(http.StatusTooManyRequests, "application/json", statusText(429, "TooManyRequests")), 45 * time.Second, 67 * time.Second},
+	{"500 to all requests", saying(http.StatusInternalServerError, "application/json", statusText(500, "InternalError")), 45 * time.Second, 67 * time.Second},
+	{"answers that are cut", cut, 45 * time.Second, 67 * time.Second},
+	{"answers that cannot be decompressed", garbled, 45 * time.Second, 67 * time.Second},
+	{"an exec plugin fails", nil, 45 * time.Second, 67 * time.Second},
+}
+
+func statusText(code int, reason string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":%q,"code":%d}`, reason, code)
+}
+
+// cut breaks each answer off in its middle.
+func cut(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// garbled says of each answer that it is compressed, which it is not.
+func garbled(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	saying(http.StatusOK, "application/json", `{"kind":"ConfigMapList"}`)(w, req)
+}
+
+// compacted is a watch that is cut, and a server that compacts while a client gets nothing but answers of one kind.
+func compacted(answer http.HandlerFunc) func(*trial) {
+	return func(tr *trial) {
+		if answer != nil {
+			tr.front.answer(answer)
+		} else {
+			tr.plugin.fail()
+		}
+		if n := tr.srv.CutWatches(0); n != 1 {
+			tr.t.Fatalf("%d watches were cut, want 1", n)
+		}
+		tr.pass(time.Minute)
+		tr.write()
+		tr.srv.Compact()
+		if answer != nil {
+			tr.front.answer(nil)
+		} else {
+			tr.plugin.work()
+		}
 		tr.ended = time.Now()
 	}
 }
@@ -143,9 +208,9 @@ var curtains = []curtain{
 		tr.pass(between(tr.rand, 5*time.Second, time.Minute))
 		tr.net.accept()
 	}},
-	{"503", func(tr *trial) { tr.front.answer503(true) }, func(tr *trial) {
+	{"503", func(tr *trial) { tr.front.answer(saying(http.StatusServiceUnavailable, "text/html", nginx)) }, func(tr *trial) {
 		tr.pass(between(tr.rand, 5*time.Second, 30*time.Second))
-		tr.front.answer503(false)
+		tr.front.answer(nil)
 	}},
 	{"a clean end", func(*trial) {}, func(*trial) {}}, // the restoration ends the watch
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -36,6 +37,8 @@ type trial struct {
 	front *front
 	proxy *proxy
 	*mirror
+
+	plugin *plugin // nil unless the fault is one of it
 
 	has        map[string]content // what the server has, by key
 	writes     int
@@ -77,6 +80,9 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 	}
 	cfg, opts := f.cfg, reflector.Options{Rand: dice(seed, 2).Float64, Trace: tr.trace()}
 	cfg.Server, cfg.Dial = "http://relist.test", tr.net.dial
+	if f.plugin {
+		tr.plugin = newPlugin(t, &cfg)
+	}
 	if f.throughProxy {
 		cfg.Dial = tr.proxy.dial
 	}
@@ -278,14 +284,18 @@ func (tr *trial) recover(within time.Duration) (time.Duration, bool) {
 }
 
 // asked returns the most watches, and the most requests of all kinds and attempts to
-// connect, of any minute.
+// connect, of any minute; or the runs of a plugin, if there were more in the minute in which it failed.
 func (tr *trial) asked() (watches, requests int) {
 	tr.mu.Lock()
 	watches = busiest(tr.watches, time.Minute)
 	tr.mu.Unlock()
 	all := append(tr.net.inVain(), tr.front.seen()...)
 	slices.SortFunc(all, func(a, b request) int { return a.at.Compare(b.at) })
-	return watches, busiest(all, time.Minute)
+	requests = busiest(all, time.Minute)
+	if tr.plugin != nil {
+		requests = max(requests, tr.plugin.inAMinute)
+	}
+	return watches, requests
 }
 
 // front stands before a server, as a load balancer does: it takes some time for each
@@ -293,10 +303,10 @@ func (tr *trial) asked() (watches, requests int) {
 type front struct {
 	next http.Handler
 
-	mu          sync.Mutex // guards all below
-	unavailable bool
-	reached     time.Time // when the first request was handed on since forget
-	requests    []request
+	mu       sync.Mutex       // guards all below
+	instead  http.HandlerFunc // who answers instead of the server; nil if the server does
+	reached  time.Time        // when the first request was handed on since forget
+	requests []request
 }
 
 // nginx is what a proxy says whose servers are all down.
@@ -318,25 +328,32 @@ func (f *front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return // nobody waits for the answer
 	}
 	f.mu.Lock()
-	unavailable := f.unavailable
-	if !unavailable && f.reached.IsZero() {
+	instead := f.instead
+	if instead == nil && f.reached.IsZero() {
 		f.reached = time.Now()
 	}
 	f.mu.Unlock()
-	if unavailable {
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(nginx)) // to a client that may be gone
+	if instead != nil {
+		instead(w, req)
 		return
 	}
 	f.next.ServeHTTP(w, req)
 }
 
-// answer503 begins or ends a time in which no server is behind the front.
-func (f *front) answer503(on bool) {
+// answer begins a time in which a handler answers instead of the server, or ends it if the handler is nil.
+func (f *front) answer(instead http.HandlerFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unavailable = on
+	f.instead = instead
+}
+
+// saying returns a handler that gives each request the same answer.
+func saying(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // to a client that may be gone
+	}
 }
 
 // forget begins to wait for the next request that is handed on.
