@@ -11,7 +11,8 @@ import (
 )
 
 // Options of a [Reflector]. The zero value is ready. Every field follows one
-// rule: zero is the default, negative is off.
+// rule: zero is the default, negative is off. A
+// time of more than a year counts as a year.
 type Options struct {
 	// PageSize is the limit of a list request: the number of objects in one page. If
 	// positive, every list has this limit. If negative, no list has a limit.
@@ -123,7 +124,7 @@ func (o Options) rules() protocol.Rules {
 	r := protocol.Rules{
 		PageSize:            int64(o.PageSize),
 		Initial:             o.Initial,
-		Resync:              max(o.Resync, 0),
+		Resync:              bounded(o.Resync),
 		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
 		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultResponseIdleTimeout),
 		Base:                orDefault(o.BackoffBase, defaultBackoffBase),
@@ -132,7 +133,7 @@ func (o Options) rules() protocol.Rules {
 		Rand:                o.Rand,
 	}
 	if o.Verify.Metadata != nil {
-		r.Verify = max(o.Verify.Interval, 0)
+		r.Verify = bounded(o.Verify.Interval)
 	}
 	if o.BackoffBase < 0 {
 		r.Base, r.Cap = minBackoffBase, 0
@@ -148,8 +149,14 @@ func orDefault(value, byDefault time.Duration) time.Duration {
 	if value == 0 {
 		return byDefault
 	}
-	return max(value, 0)
+	return bounded(value)
 }
+
+// longest is what a longer time counts as, so that its sum with jitter or a schedule is still a time.
+const longest = 365 * 24 * time.Hour
+
+// bounded returns a time from 0 to longest.
+func bounded(d time.Duration) time.Duration { return min(max(d, 0), longest) }
 
 // InitialList is a way to get the whole state of a resource.
 type InitialList = protocol.InitialList

@@ -63,6 +63,8 @@ type RetryOptions struct {
 const (
 	defaultMinGap = time.Second
 	defaultMaxGap = 30 * time.Second
+
+	longestGap = 365 * 24 * time.Hour // what a longer one counts as, so that twice as much is still a time
 )
 
 // errNoStart is the error for a RetryWatcher without a version to start from.
@@ -91,7 +93,7 @@ func gapOrDefault(value, byDefault time.Duration) time.Duration {
 	if value == 0 {
 		return byDefault
 	}
-	return max(value, 0)
+	return min(max(value, 0), longestGap)
 }
 
 // ResourceVersion returns the version from which the watcher would open its next

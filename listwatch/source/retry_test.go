@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"syscall"
@@ -212,6 +213,22 @@ func TestRetryWatcher(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The longest gap that a program can ask for does not become none when the random part is added.
+func TestLongestGapOfARetryWatcher(t *testing.T) {
+	w, err := NewRetryWatcher(t.Context(), &streams{}, metav1.ListOptions{ResourceVersion: "10"}, RetryOptions{
+		MinGap: math.MaxInt64, Rand: func() float64 { return 0.999 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for range 3 {
+		if w.ended(io.EOF); w.gap < longestGap {
+			t.Errorf("the gap is %v, want %v at least", w.gap, longestGap)
+		}
 	}
 }
 
