@@ -11,8 +11,8 @@ import (
 )
 
 // Options of a [Reflector]. The zero value is ready. Every field follows one
-// rule: zero is the default, negative is off. A
-// time of more than a year counts as a year.
+// rule: zero is the default, negative is off. A time of more than a year counts
+// as a year.
 type Options struct {
 	// PageSize is the limit of a list request: the number of objects in one page. If
 	// positive, every list has this limit. If negative, no list has a limit.

@@ -68,7 +68,7 @@ func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 		return protocol.Throttled
 	}
 	switch status.Code {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return protocol.Denied
 	case http.StatusNotFound:
 		return protocol.NotFound

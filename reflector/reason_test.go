@@ -69,6 +69,7 @@ var failures = []struct {
 	{what: "401", dial: status(401), reason: protocol.Denied, pace: slow},
 	{what: "403", dial: status(403), reason: protocol.Denied, pace: slow},
 	{what: "404", dial: status(404), reason: protocol.NotFound, pace: slow},
+	{what: "407", dial: status(407), reason: protocol.Denied, pace: slow},
 	{what: "410", dial: status(410), reason: protocol.Expired, pace: slow},
 	{what: "429", dial: status(429), reason: protocol.Throttled, pace: slow},
 	{what: "500", dial: status(500), reason: protocol.Failed, pace: slow},
