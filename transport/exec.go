@@ -102,13 +102,14 @@ func (e ExecConfig) check() (ExecConfig, error) {
 // refused.
 const execAge = time.Second
 
-// execPause is how long the error of a run that failed is kept: by how many have failed in a row.
-var execPause = [...]time.Duration{1: execAge, 4 * time.Second, 15 * time.Second, 30 * time.Second}
+// execPause returns how long the error of a run that failed is kept, by how many have failed in a row.
+func execPause(failures int) time.Duration {
+	delays := [...]time.Duration{execAge, 4 * time.Second, 15 * time.Second, 30 * time.Second}
+	return delays[min(failures, len(delays))-1]
+}
 
 // age is how long the outcome is kept at least.
-func (o *execOutcome) age() time.Duration {
-	return execPause[min(max(o.failures, 1), len(execPause)-1)]
-}
+func (o *execOutcome) age() time.Duration { return execPause(max(o.failures, 1)) }
 
 // execPlugin keeps the credential that a program gives. Without a credential it runs the program. All requests that wait share one run.
 type execPlugin struct {

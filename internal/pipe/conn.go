@@ -48,6 +48,12 @@ func (c *Conn) Reset() {
 	_ = c.Close()
 }
 
+// Refuse does the same as Close, but the other end gets ECONNREFUSED, as if there had been no connection.
+func (c *Conn) Refuse() {
+	c.out.end(&net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	_ = c.Close()
+}
+
 // HungUp returns a channel that is closed when the other end has closed the connection.
 func (c *Conn) HungUp() <-chan struct{} { return c.in.over }
 

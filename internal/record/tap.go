@@ -183,6 +183,9 @@ func (x *live) end(how ending) bool {
 	if how == reset {
 		x.conn.Reset()
 	}
+	if how == refused {
+		x.conn.Refuse() // so that the client waits as it will in a replay
+	}
 	return false
 }
 
