@@ -142,10 +142,10 @@ func (w *walk) probe() {
 const module = "github.com/relist-go/relist"
 
 // ownFile returns the file of a frame, as a path from the root of this module, unless the frame is of something else or of a
-// test.
+// test. internal/goexit is where goroutines begin, as runtime.goexit is: no event passes through it.
 func ownFile(frame runtime.Frame) (file string, ok bool) {
 	rest, ok := strings.CutPrefix(frame.Function, module)
-	if !ok || strings.HasSuffix(frame.File, "_test.go") || !strings.HasSuffix(frame.File, ".go") {
+	if !ok || strings.HasPrefix(rest, "/internal/goexit.") || strings.HasSuffix(frame.File, "_test.go") || !strings.HasSuffix(frame.File, ".go") {
 		return "", false
 	}
 	// The package's path ends at the first dot behind the last slash; slashes of type arguments do not count.
