@@ -238,9 +238,8 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.becomeWatching(now)
 		return
 	}
-	unanswered := failure.Reason == ConnectionLost && !p.open
-	switch {
-	case unanswered, failure.Reason == Failed, failure.Reason == Malformed, failure.Reason == Denied, failure.Reason == NotFound:
+	reason, unanswered := failure.Reason, failure.Reason == ConnectionLost && !p.open
+	if unanswered || reason == Failed || reason == Malformed || reason == Denied || reason == NotFound {
 		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 	}
 	if object.IsAnyVersion(p.version) {

@@ -23,6 +23,7 @@ type driver[T any] struct {
 	main         *request[T] // a list or a watch
 	refetch      *request[T]
 	verification *request[*metav1.PartialObjectMetadata]
+	exited       chan struct{} // has one if a function of the program has ended a request
 
 	// listGone is the ConnGone of the last list; nil once a watch was opened.
 	listGone func() bool
@@ -61,23 +62,16 @@ func (d *driver[T]) run(ctx context.Context) error {
 			d.step(ctx, now, d.tick(now))
 		case <-d.relists:
 			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.shared.lastTicket()})
-		case m, ok := <-d.main.received():
-			switch {
-			case ctx.Err() != nil:
+		case <-d.exited:
+			return goexit.Err
+		case m := <-d.main.received():
+			if ctx.Err() != nil {
 				return ctx.Err() // the request may have failed for that reason
-			case !ok:
-				return goexit.Err
 			}
 			d.receive(ctx, m)
-		case m, ok := <-d.refetch.received():
-			if !ok {
-				return goexit.Err
-			}
+		case m := <-d.refetch.received():
 			d.answered(ctx, time.Now(), m)
-		case m, ok := <-d.verification.received():
-			if !ok {
-				return goexit.Err
-			}
+		case m := <-d.verification.received():
 			d.metadata = &metadata{list: m.list, asked: d.verification.started}
 			d.verification.stop()
 			d.verification = nil
@@ -307,10 +301,10 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 			known = d.reusable
 		}
 		d.beginList(eff.Reuse)
-		d.main = start(ctx, now, d.shared.lastByte.note, list(d.lw, eff, known))
+		d.main = start(ctx, now, d.shared.lastByte.note, d.exited, list(d.lw, eff, known))
 	case protocol.Watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
-		d.main = start(ctx, now, d.shared.lastByte.note, watch(d.lw, eff, d.listGone))
+		d.main = start(ctx, now, d.shared.lastByte.note, d.exited, watch(d.lw, eff, d.listGone))
 		d.main.watch = true
 		d.initial = nil
 		if eff.Initial {
@@ -319,13 +313,13 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.Cancel:
 		d.disconnect(now, eff.Reason, eff.Err)
 	case protocol.Refetch:
-		d.refetch = start(ctx, now, d.shared.lastByte.note, refetch(d.lw, eff))
+		d.refetch = start(ctx, now, d.shared.lastByte.note, d.exited, refetch(d.lw, eff))
 		d.refetch.key = eff.Key
 	case protocol.CancelRefetch:
 		d.refetch.stop()
 		d.refetch = nil
 	case protocol.ListMetadata:
-		d.verification = start(ctx, now, d.shared.lastByte.note, listMetadata(d.check.Metadata, eff.Version))
+		d.verification = start(ctx, now, d.shared.lastByte.note, d.exited, listMetadata(d.check.Metadata, eff.Version))
 	case protocol.CancelVerification:
 		d.verification.stop()
 		d.verification, d.metadata = nil, nil

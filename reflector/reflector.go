@@ -52,13 +52,12 @@ func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector
 // started has ended by then; a connection that the client was just making is given up,
 // and may end a moment later. If [Options.Start] has a point, it begins with a watch there.
 //
-// No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports
-// each error through Trace, and sends the request again. If the ListWatcher or a transform
-// calls runtime.Goexit, as t.FailNow does, Run returns an error that says so. If the sink or
-// Trace does, which Run calls on its own goroutine, that goroutine ends. A program may call Run again
-// after it has returned. The new Run continues where the last one ended: if a watch was
-// open, or was about to be opened, Run opens a watch at the resume version; otherwise it
-// lists.
+// No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports each error
+// through Trace, and sends the request again. If the ListWatcher or a transform calls
+// runtime.Goexit, as t.FailNow does, Run returns an error that says so. If the sink or Trace does,
+// which Run calls on its own goroutine, that goroutine ends. A program may call Run again after it
+// has returned. The new Run continues where the last one ended: if a watch was open, or was about
+// to be opened, Run opens a watch at the resume version; otherwise it lists.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return ErrRunning
@@ -66,6 +65,6 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	defer r.running.Unlock()
 	resource, namespace := source.ScopeOf(r.lw)
 	r.trace.RunStart(RunStart{resource, namespace})
-	d := driver[T]{Reflector: r, stepped: hook.From[stephook.Hook](ctx)}
+	d := driver[T]{Reflector: r, stepped: hook.From[stephook.Hook](ctx), exited: make(chan struct{}, 1)}
 	return d.run(ctx)
 }

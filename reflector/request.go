@@ -20,7 +20,7 @@ import (
 // goroutine sends what it receives to messages, in order. It is one message ahead of the
 // driver: it reads and decodes the next message while the driver works on the last.
 type request[T any] struct {
-	messages chan message[T] // closed if a function of the program has ended the goroutine
+	messages chan message[T]
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the goroutine has ended
 	waits    atomic.Bool   // a message waits for the driver
@@ -43,8 +43,9 @@ type message[T any] struct {
 	part  *source.Part[T]
 }
 
-// start begins a request. arrived is called whenever some of its bytes have come.
-func start[T any](ctx context.Context, now time.Time, arrived func(), run func(context.Context, *request[T])) *request[T] {
+// start begins a request. arrived is called whenever some of its bytes have come. exited has one if a function
+// of the program has ended the goroutine.
+func start[T any](ctx context.Context, now time.Time, arrived func(), exited chan<- struct{}, run func(context.Context, *request[T])) *request[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &request[T]{
 		messages: make(chan message[T]),
@@ -57,9 +58,12 @@ func start[T any](ctx context.Context, now time.Time, arrived func(), run func(c
 		r.lastByte.note()
 		arrived()
 	})
-	go goexit.Do(func() { run(ctx, r) }, func(exited bool) {
-		if exited {
-			close(r.messages)
+	go goexit.Do(func() { run(ctx, r) }, func(ended bool) {
+		if ended {
+			select {
+			case exited <- struct{}{}:
+			default:
+			}
 		}
 		cancel()
 		close(r.done)

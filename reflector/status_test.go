@@ -216,7 +216,7 @@ func TestTimesOfBytesFollowTheMonotonicClock(t *testing.T) {
 	r := New(newFake(), &notes{}, Options{})
 	r.shared.started(time.Now())
 	r.shared.lastByte.note()
-	asked := start(t.Context(), time.Now(), r.shared.lastByte.note, func(context.Context, *request[string]) {})
+	asked := start(t.Context(), time.Now(), r.shared.lastByte.note, nil, func(context.Context, *request[string]) {})
 	defer asked.stop()
 	asked.lastByte.note()
 	for what, at := range map[string]time.Time{"status": r.Status().LastByte, "request": asked.heard(time.Now())} {
