@@ -121,7 +121,7 @@ func (l *Listener) open() error {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(l.tls == nil)
 	protocols.SetHTTP2(l.tls != nil)
-	srv := &http.Server{
+	srv := &http.Server{ //nolint:gosec // a server for tests, whose clients may be as slow as a test wants
 		TLSConfig:   l.tls.Clone(),
 		ErrorLog:    log.New(io.Discard, "", 0), // it would only tell of clients that hang up in a handshake
 		Protocols:   &protocols,

@@ -28,7 +28,7 @@ func Shard(index, count int) (string, error) {
 		if i == count {
 			return hashEnd
 		}
-		start, _ := bits.Div64(uint64(i), 0, uint64(count)) //nolint:gosec // neither is negative
+		start, _ := bits.Div64(uint64(i), 0, uint64(count))
 		return fmt.Sprintf("0x%016x", start)
 	}
 	return fmt.Sprintf("shardRange(object.metadata.uid, '%s', '%s')", bound(index), bound(index+1)), nil

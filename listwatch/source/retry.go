@@ -83,7 +83,7 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 		retry.Rand = rand.Float64
 	}
 	opts.AllowWatchBookmarks = true
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // whoever takes the stream cancels
 	w := &RetryWatcher[T]{lw: lw, opts: opts, retry: retry, ctx: ctx, cancel: cancel}
 	w.unwatch = context.AfterFunc(ctx, w.closeStream)
 	return w, nil
