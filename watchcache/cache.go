@@ -1,7 +1,6 @@
 package watchcache
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -217,5 +216,3 @@ func (c *Cache) Now(key string) Object {
 
 // Keys returns the keys of the objects that [Cache.Now] returns.
 func (c *Cache) Keys() []string { return c.states.Keys() }
-
-func format(version uint64) string { return strconv.FormatUint(version, 10) }

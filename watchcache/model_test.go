@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,8 @@ func (t thing) GetLabels() map[string]string { return map[string]string{"color":
 func (t thing) GetFields() fields.Fields {
 	return fields.Set{"metadata.name": t.name, "metadata.namespace": t.namespace, "spec.nodeName": t.color}
 }
+
+func format(version uint64) string { return strconv.FormatUint(version, 10) }
 
 func (t thing) At(version uint64) Object {
 	t.version = version
