@@ -1,8 +1,6 @@
 package listwatch
 
 import (
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -28,19 +26,16 @@ func (malformed) Malformed() bool { return true }
 func (e malformed) Unwrap() error { return e.error }
 
 // isMalformed reports whether err says that an answer did not come from a working API server: it was, for example, a proxy's HTML,
-// invalid JSON, broken compression, or a frame that is not an event; or it is not the answer to the request, as with [ErrShardIgnored]. A connection
+// invalid JSON, or a frame that is not an event; or it is not the answer to the request, as with [ErrShardIgnored]. A connection
 // that was cut in the middle of an answer is not malformed.
 func isMalformed(err error) bool {
 	var (
-		syntactic  *jsontext.SyntacticError
-		semantic   *json.SemanticError
-		compressed flate.CorruptInputError
+		syntactic *jsontext.SyntacticError
+		semantic  *json.SemanticError
 	)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &compressed):
-		return true
 	case errors.Is(err, errMalformed), errors.Is(err, format.ErrObjectTooLarge), errors.Is(err, ErrShardIgnored):
 		return true
 	}

@@ -119,5 +119,9 @@ func (b *gzipBody) explain(err error) error {
 	if err == nil || err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is an end
 		return err
 	}
-	return b.exchange.fail(fmt.Errorf("decompress the answer: %w", err))
+	err = fmt.Errorf("decompress the answer: %w", err)
+	if !errors.Is(err, io.ErrUnexpectedEOF) { // what was cut may be right so far
+		err = malformed{err}
+	}
+	return b.exchange.fail(err)
 }
