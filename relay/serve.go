@@ -128,9 +128,6 @@ func writeObject(out *reply, f *form, o *state) {
 	_, _ = out.Write(append(f.appendObject(nil, o), '\n')) // an error is a client that hung up
 }
 
-// listChunk is the number of bytes of a list that are collected for one write.
-const listChunk = gzipFrom
-
 func writeList(out *reply, f *form, p *watchcache.Page) {
 	defer out.finish()
 	out.Header().Set("Content-Type", "application/json")
@@ -145,7 +142,7 @@ func writeList(out *reply, f *form, p *watchcache.Page) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = f.appendItem(b, o); len(b) > listChunk {
+		if b = f.appendItem(b, o); len(b) > gzipFrom { // the first write decides whether a list is compressed
 			if _, err := out.Write(b); err != nil {
 				return // the client hung up
 			}
