@@ -168,8 +168,8 @@ func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) err
 }
 
 // changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a generated column would make ALTER
-// TABLE write the table again, and a transaction that had begun before would see no row in it. It sees the rows, but the columns of
-// now: a definition is not part of a snapshot.
+// TABLE write the table again, and a transaction that had begun before would see no row in it. It does see
+// the present columns, because a definition is not part of a snapshot.
 // https://www.postgresql.org/docs/current/mvcc-caveats.html
 func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string, had []column, there bool) error {
 	if !there {

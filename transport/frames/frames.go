@@ -12,7 +12,8 @@ import "fmt"
 type Format interface {
 	// StreamMediaType returns the media type of a watch in this format, in lower case and
 	// without parameters. The Content-Type of the answer must be this one, or the watch ends
-	// with an error that names it. It may differ from what Accept asks for.
+	// with an error that names it. It may differ from what Accept asks for: kube-apiserver has
+	// a format that it calls application/cbor, and application/cbor-seq in a watch.
 	StreamMediaType() string
 
 	// Text reports whether events are text. A WebSocket carries text in text messages, and
