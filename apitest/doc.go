@@ -31,10 +31,12 @@
 //
 // # Faults over HTTP
 //
-// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/
-// lists them, and says which are in effect. A GET of /_faults/watches is [Server.WaitForWatches]. A request with the header "X-Relist-Faults: off" meets none of the faults
-// of requests, watches and connections, so that a test can write and read while other clients meet faults. Faults of
-// the storage (compact, restore, freeze) and of the port (refuse) concern all clients.
+// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a
+// GET of /_faults/ lists them, and says which are in effect. A GET of /_faults/watches is
+// [Server.WaitForWatches]. A request with the header "X-Relist-Faults: off" meets none of the
+// faults of requests, watches and connections, so that a test can write and read while other
+// clients meet faults. Faults of the storage (compact, restore, freeze) and of the port (refuse)
+// concern all clients.
 //
 // # What it is not
 //

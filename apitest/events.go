@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// kube-apiserver stores an Event once, and serves it in two groups, in which some members have different names. In this server, the
-// storage has the names of the core group, and the table of the other group converts what it reads and writes.
+// kube-apiserver stores an Event once, and serves it in two groups, in which some members have
+// different names. In this server, the storage has the names of the core group, and the table of
+// the other group converts what it reads and writes.
 const (
 	coreEvents  = "events"
 	groupEvents = "events.events.k8s.io"

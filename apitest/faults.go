@@ -93,8 +93,9 @@ func (f *faults) release(st *stream) {
 	delete(f.streams, st)
 }
 
-// each calls change for every open stream that is not spared, and wakes the stream. If resource is not empty, or slow is true, it leaves
-// out the streams of other types, or those whose client reads. It returns the number of streams.
+// each calls change for every open stream that is not spared, and wakes the stream. If resource is
+// not empty, or slow is true, it leaves out the streams of other types, or those whose client
+// reads. It returns the number of streams.
 func (f *faults) each(resource string, slow bool, change func(*stream)) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,15 +229,17 @@ func (s *Server) EndWatches() int {
 type End struct {
 	// Resource limits the End to one type: "pods", "deployments.apps".
 	Resource string
-	// Slow limits it to the watches whose client does not read: the server has begun to write, and the connection does not take
-	// all bytes. kube-apiserver ends such a watch when its buffer of events is full. A connection of [StartInMemory] has no
-	// buffer; one of TCP takes some megabytes that nobody reads.
-	// See docs/incidents/2-closed-channel.md#the-reader-that-the-server-cuts.
+	// Slow limits it to the watches whose client does not read: the server has begun to write, and
+	// the connection does not take all bytes. kube-apiserver ends such a watch when its buffer of
+	// events is full. A connection of [StartInMemory] has no buffer; one of TCP takes some
+	// megabytes that nobody reads. See
+	// docs/incidents/2-closed-channel.md#the-reader-that-the-server-cuts.
 	Slow bool
 }
 
-// End ends open watches cleanly. A slow client first gets the bytes that the server has begun to write; what changed later, it has to
-// ask for. End returns the number of watches. The error is one of a resource that the server does not have.
+// End ends open watches cleanly. A slow client first gets the bytes that the server has begun to
+// write; what changed later, it has to ask for. End returns the number of watches. The error is one
+// of a resource that the server does not have.
 func (s *Server) End(e End) (int, error) {
 	if err := s.checkResource(e.Resource); err != nil {
 		return 0, fmt.Errorf("end watches: %w", err)

@@ -124,8 +124,8 @@ func prepareNamespace(obj, meta map[string]any) {
 	}
 }
 
-// completePorts fills in what the ports of a Service lack: the protocol, and the target, which is the port. So if a patch changes the port
-// alone, the target stays what the port was.
+// completePorts fills in what the ports of a Service lack: the protocol, and the target, which is
+// the port. So if a patch changes the port alone, the target stays what the port was.
 func completePorts(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	ports, _ := spec["ports"].([]any)

@@ -20,8 +20,8 @@ type selection struct {
 	shard []sharding.ShardRangeRequirement // ranges of hashes; an object is selected if its hash is in one of them; nil selects all
 }
 
-// newSelection reads the options of a request, with its selectors. If a field selector names a field that the type does not have, the error
-// is the 400 of kube-apiserver.
+// newSelection reads the options of a request, with its selectors. If a field selector names a
+// field that the type does not have, the error is the 400 of kube-apiserver.
 func newSelection(t target, query url.Values) (sel selection, opts *internalversion.ListOptions, err error) {
 	if opts, err = listoptions.Parse(query); err != nil {
 		return sel, nil, err

@@ -21,9 +21,10 @@ func (s *Server) Compact() {
 	s.storage.compact()
 }
 
-// CompactWindow empties the windows of one type in every replica that is not frozen. From then on, a watch of the type at an earlier
-// version gets a 410, as after so many changes of the type that its window has moved on. Lists at earlier versions and continue
-// tokens work as before, because etcd does not compact one type alone; see Compact. Open watches go on.
+// CompactWindow empties the windows of one type in every replica that is not frozen. From then on,
+// a watch of the type at an earlier version gets a 410, as after so many changes of the type that
+// its window has moved on. Lists at earlier versions and continue tokens work as before, because
+// etcd does not compact one type alone; see Compact. Open watches go on.
 func (s *Server) CompactWindow(resource string) error {
 	return s.eachCache("compact a window", resource, func(r *Replica, t *table) { r.of(t).Forget() })
 }
@@ -35,7 +36,8 @@ func (s *Server) Refill(resource string) error {
 	return s.eachCache("fill the caches again", resource, (*Replica).fill)
 }
 
-// eachCache calls change for a type in every replica that is not frozen. The error says what was being done.
+// eachCache calls change for a type in every replica that is not frozen. The error says what was
+// being done.
 func (s *Server) eachCache(what, resource string, change func(*Replica, *table)) error {
 	t, err := s.table(resource)
 	if err != nil {

@@ -14,8 +14,8 @@ var errClosed = errors.New("the server is closed")
 // see it. A watch that was cut or told to end does not count, nor does one whose request had the header X-Relist-Faults: off. All
 // replicas count together.
 //
-// If ctx ends or the server is closed first, the error says how many watches are open, and wraps the cause of ctx. If the server has no such resource,
-// WaitForWatches returns an error at once.
+// If ctx ends or the server is closed first, the error says how many watches are open, and wraps
+// the cause of ctx. If the server has no such resource, WaitForWatches returns an error at once.
 func (s *Server) WaitForWatches(ctx context.Context, resource string, n int) error {
 	if s.storage.tables[resource] == nil {
 		return fmt.Errorf("wait for watches of %q: the server has no resource of this name; write it as \"pods\" or \"deployments.apps\"", resource)

@@ -90,8 +90,9 @@ func (f *feed) now() (version uint64, lists int) {
 	return f.cache.Version(), f.lists
 }
 
-// progress moves the cache to a version at which nothing has changed. It does nothing if a list has come since now returned lists,
-// because the list may be of another history, in which that version is another state.
+// progress moves the cache to a version at which nothing has changed. It does nothing if a list has
+// come since now returned lists, because the list may be of another history, in which that version
+// is another state.
 func (f *feed) progress(version uint64, lists int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -49,8 +49,9 @@ type Options struct {
 	// SaveEvery is the time between two saves; there is one more when Run ends. If zero, one minute.
 	SaveEvery time.Duration
 
-	// VerifyEvery is the time between two comparisons of a cache with the upstream, by a list of metadata. They find what the watch of the
-	// upstream has lost: see [reflector.VerifyOptions]. If zero, 6 hours. If negative, nothing is compared.
+	// VerifyEvery is the time between two comparisons of a cache with the upstream, by a list of
+	// metadata. They find what the watch of the upstream has lost: see [reflector.VerifyOptions].
+	// If zero, 6 hours. If negative, nothing is compared.
 	VerifyEvery time.Duration
 
 	// Cache configures the cache of each resource.
@@ -64,8 +65,9 @@ type Options struct {
 	OnProblem func(error)
 }
 
-// MinStaleness is the least [Options.MaxStaleness]. While nothing changes, the relay hears from a healthy server only by bookmarks, once a
-// minute, so a smaller limit would refuse requests although the cache is up to date.
+// MinStaleness is the least [Options.MaxStaleness]. While nothing changes, the relay hears from a
+// healthy server only by bookmarks, once a minute, so a smaller limit would refuse requests
+// although the cache is up to date.
 const MinStaleness = 3 * time.Minute
 
 func (o *Options) problem(err error) {

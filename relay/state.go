@@ -82,7 +82,8 @@ func newState(raw *listwatch.Raw, fields *selectable) (*state, error) {
 	return o, nil
 }
 
-// checkMetadata returns an error if no client could decode the metadata. The relay knows no types, so it cannot check the rest.
+// checkMetadata returns an error if no client could decode the metadata. The relay knows no types,
+// so it cannot check the rest.
 func (o *state) checkMetadata() error {
 	if err := json.Unmarshal(o.body[o.metadata.from:o.metadata.to], new(metav1.ObjectMeta), lenient...); err != nil {
 		return fmt.Errorf("relay: read the metadata of %s: %w", o, err)

@@ -95,8 +95,8 @@ func (u *upstream) keepSaved(ctx context.Context, opts *Options) {
 	}
 }
 
-// gone returns the answer to every request while the upstream answers that it has no such type, as after its CustomResourceDefinition was
-// deleted, and nil otherwise.
+// gone returns the answer to every request while the upstream answers that it has no such type, as
+// after its CustomResourceDefinition was deleted, and nil otherwise.
 func (u *upstream) gone() error {
 	if _, err := u.reflector.Status().Failing(); apierrors.IsNotFound(err) {
 		return apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, u.GroupResource(), "", "", 0, false)

@@ -187,11 +187,12 @@ func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool) dialFunc 
 
 func isSOCKS(u *url.URL) bool { return u.Scheme == "socks5" || u.Scheme == "socks5h" }
 
-// proxyTimeout bounds the talk with a SOCKS5 proxy: the time that net/http allows for the answer to CONNECT.
+// proxyTimeout bounds the talk with a SOCKS5 proxy: the time that net/http allows for the answer to
+// CONNECT.
 const proxyTimeout = time.Minute
 
-// dialSOCKS returns dial through a SOCKS5 proxy, which finds the address of the server. net/http would wait for the proxy as long as
-// the context of the request lasts.
+// dialSOCKS returns dial through a SOCKS5 proxy, which finds the address of the server. net/http
+// would wait for the proxy as long as the context of the request lasts.
 func dialSOCKS(dial dialFunc, u *url.URL) dialFunc {
 	var auth *proxy.Auth
 	if u.User != nil {

@@ -56,12 +56,14 @@ func (e *RequestError) Error() string {
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// Unreachable reports whether no connection to the server could be made. If a connection was made, and broke before anything of the
-// answer came, it returns false. See source.IsUnreachable in package listwatch.
+// Unreachable reports whether no connection to the server could be made. If a connection was made,
+// and broke before anything of the answer came, it returns false. See source.IsUnreachable in
+// package listwatch.
 func (e *RequestError) Unreachable() bool { return e.stage == stageConnection && !e.Denied() }
 
-// Denied reports whether no credential could be had, because the program of [Config.Exec] has failed, or whether the proxy lets nobody
-// through with this credential. The error of a server's 401 or 403 is a Status instead. See source.IsDenied in package listwatch.
+// Denied reports whether no credential could be had, because the program of [Config.Exec] has
+// failed, or whether the proxy lets nobody through with this credential. The error of a server's
+// 401 or 403 is a Status instead. See source.IsDenied in package listwatch.
 func (e *RequestError) Denied() bool {
 	var proxy *ProxyError
 	return e.stage == stageCredential || errors.As(e.Err, &proxy) && proxy.denies()

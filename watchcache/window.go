@@ -36,8 +36,9 @@ func (w *window) add(c *change, opts *Options) {
 
 // shrink removes the changes that are too old or too many.
 //
-// The window of kube-apiserver adapts to the rate of changes only when it is full. After a burst it keeps the changes until as many
-// others have come, so an idle type holds them for good (https://github.com/kubernetes/kubernetes/issues/139250).
+// The window of kube-apiserver adapts to the rate of changes only when it is full. After a burst it
+// keeps the changes until as many others have come, so an idle type holds them for good
+// (https://github.com/kubernetes/kubernetes/issues/139250).
 func (w *window) shrink(now time.Time, opts *Options) {
 	over := max(len(w.changes)-opts.MaxEvents, 0)
 	for over < len(w.changes)-opts.MinEvents && now.Sub(w.changes[over].when) > opts.Fresh {

@@ -1,5 +1,6 @@
-// Package goexit keeps a program from waiting for a goroutine that one of its own functions has ended: a test calls t.FailNow, or
-// t.Fatal, in a callback, and that calls runtime.Goexit. The goroutine then runs its deferred calls, and nothing that follows.
+// Package goexit keeps a program from waiting for a goroutine that one of its own functions has
+// ended: a test calls t.FailNow, or t.Fatal, in a callback, and that calls runtime.Goexit. The
+// goroutine then runs its deferred calls, and nothing that follows.
 package goexit
 
 import "errors"
@@ -7,8 +8,9 @@ import "errors"
 // Err is what a Run returns if a function of the program, which it has called, has not returned.
 var Err = errors.New("a function of the program has ended the goroutine that called it, as t.FailNow does (runtime.Goexit)")
 
-// Do calls f and then done, also if f ends the goroutine: exited is true then, and nothing that follows Do is run. If f panics, the
-// program is about to end with the panic, and Do does not call done, so that nobody who waits for done ends the program sooner.
+// Do calls f and then done, also if f ends the goroutine: exited is true then, and nothing that
+// follows Do is run. If f panics, the program is about to end with the panic, and Do does not call
+// done, so that nobody who waits for done ends the program sooner.
 func Do(f func(), done func(exited bool)) {
 	returned := false
 	defer func() {

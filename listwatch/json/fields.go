@@ -26,8 +26,9 @@ func fieldsOf(typ reflect.Type) (fields []field, ok bool) {
 	return fields, ok && 0 < len(fields) && len(fields) <= maxFields
 }
 
-// Member returns the indexes of the fields that lead to a member of a struct, through embedded structs and pointers to them. It is nil if
-// there is no such member, or if several fields have its name and encoding/json ignores them all.
+// Member returns the indexes of the fields that lead to a member of a struct, through embedded
+// structs and pointers to them. It is nil if there is no such member, or if several fields have its
+// name and encoding/json ignores them all.
 func Member(typ reflect.Type, name string) []int {
 	fields, _ := appendFields(nil, typ, nil)
 	for _, f := range dominant(fields) {
@@ -38,8 +39,8 @@ func Member(typ reflect.Type, name string) []int {
 	return nil
 }
 
-// appendFields appends the fields of a struct. within are the structs in which typ is embedded: what one of them embeds again is
-// deeper than the first and does not count.
+// appendFields appends the fields of a struct. within are the structs in which typ is embedded:
+// what one of them embeds again is deeper than the first and does not count.
 func appendFields(fields []field, typ reflect.Type, outer []int, within ...reflect.Type) (_ []field, ok bool) {
 	ok = true
 	within = append(within, typ)

@@ -52,16 +52,18 @@ func IsMalformed(err error) bool {
 	return errors.As(err, &m) && m.Malformed()
 }
 
-// IsUnreachable reports whether err says that no connection to the server could be made: whether an error in its chain has a method
-// Unreachable that returns true, or is ECONNREFUSED. Such a request has cost the server nothing, so a reflector sends it again sooner
-// than one that the server has taken.
+// IsUnreachable reports whether err says that no connection to the server could be made: whether an
+// error in its chain has a method Unreachable that returns true, or is ECONNREFUSED. Such a request
+// has cost the server nothing, so a reflector sends it again sooner than one that the server has
+// taken.
 func IsUnreachable(err error) bool {
 	var u interface{ Unreachable() bool }
 	return errors.As(err, &u) && u.Unreachable() || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// IsDenied reports whether err says that no credential could be had, or that a proxy did not accept it: whether an error in its chain
-// has a method Denied that returns true. If the server has refused the credential, err has a Status instead.
+// IsDenied reports whether err says that no credential could be had, or that a proxy did not accept
+// it: whether an error in its chain has a method Denied that returns true. If the server has
+// refused the credential, err has a Status instead.
 func IsDenied(err error) bool {
 	var d interface{ Denied() bool }
 	return errors.As(err, &d) && d.Denied()
