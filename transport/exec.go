@@ -102,14 +102,12 @@ func (e ExecConfig) check() (ExecConfig, error) {
 // refused.
 const execAge = time.Second
 
-// execPause returns how long the error of a run that failed is kept, by how many have failed in a row.
+// execPause returns how long the outcome of a run is kept at least, by how many runs have failed in
+// a row.
 func execPause(failures int) time.Duration {
-	delays := [...]time.Duration{execAge, 4 * time.Second, 15 * time.Second, 30 * time.Second}
-	return delays[min(failures, len(delays))-1]
+	delays := [...]time.Duration{execAge, execAge, 4 * time.Second, 15 * time.Second, 30 * time.Second}
+	return delays[min(failures, len(delays)-1)]
 }
-
-// age is how long the outcome is kept at least.
-func (o *execOutcome) age() time.Duration { return execPause(max(o.failures, 1)) }
 
 // execPlugin keeps the credential that a program gives. Without a credential it runs the program. All requests that wait share one run.
 type execPlugin struct {
@@ -165,7 +163,7 @@ func (p *execPlugin) get(ctx context.Context) (credential, error) {
 		switch {
 		case o.err == nil && (o.expires.IsZero() || now.Before(o.expires)):
 			return fit
-		case now.Sub(o.at) < o.age():
+		case now.Sub(o.at) < execPause(o.failures):
 			return fit
 		}
 		return unfit
@@ -180,7 +178,7 @@ func (p *execPlugin) renew(ctx context.Context, refused credential) (credential,
 		switch {
 		case o.err == nil && o.credential != refused:
 			return fit
-		case now.Sub(o.at) >= o.age():
+		case now.Sub(o.at) >= execPause(o.failures):
 			return unfit
 		case o.err == nil && !o.expires.IsZero() && !now.Before(o.expires):
 			return tooYoung
