@@ -94,7 +94,7 @@ create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate
 	flags.DurationVar(&f.tokenTTL, "token-ttl", 2*time.Minute, "how long to remember whose a token is")
 	flags.DurationVar(&f.allowedTTL, "allowed-ttl", 5*time.Minute, "how long to remember that a reader may do something")
 	flags.DurationVar(&f.deniedTTL, "denied-ttl", 30*time.Second, "how long to remember that a reader may not")
-	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "answer 503 while the copy is staler than this (default: serve it, with its Age)")
+	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "answer 503 while the copy is staler than this, 3m or more\n(default: serve it, with its Age)")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the last changes, so that the next process goes on where this\none ends")
 	flags.DurationVar(&f.saveEvery, "save-every", time.Minute, "how often to save them there; they are saved at the end, too")
 	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the cache with the API server after each period of this length, by a\nlist of metadata, and repair what differs; 0: never")
