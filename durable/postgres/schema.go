@@ -151,5 +151,5 @@ func (db *DB) run(ctx context.Context, tx pgx.Tx, sql string) error {
 func lockNumber(what, schema string) int64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "relist %s %s", what, schema) // a hash returns no error
-	return int64(h.Sum64())                             //nolint:gosec // any number will do
+	return int64(h.Sum64())
 }
