@@ -33,6 +33,7 @@ type authority struct {
 	rights map[string]string // "user verb resource namespace name", where * is anything
 	asked  int
 	down   bool          // it answers nothing
+	refuse int           // or refuses the relay's own user with this code, while it is down
 	slow   time.Duration // from the answer until it comes
 }
 
@@ -49,7 +50,10 @@ func (a *authority) RoundTrip(req *http.Request) (*http.Response, error) {
 func (a *authority) answer(req *http.Request) (_ *http.Response, slow time.Duration, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.asked++; a.down {
+	switch a.asked++; {
+	case a.down && a.refuse > 0:
+		return &http.Response{StatusCode: a.refuse, Header: http.Header{}, Body: http.NoBody, Request: req}, a.slow, nil
+	case a.down:
 		return nil, a.slow, errors.New("it is down")
 	}
 	var review struct {
@@ -322,31 +326,34 @@ func (b bearing) RoundTrip(req *http.Request) (*http.Response, error) {
 func (b bearing) CloseIdleConnections() { b.RoundTripper.(*http.Transport).CloseIdleConnections() }
 
 // TestReviewsFail shows that a watch goes on while the whole server is away, and ends if it is there and says nothing of its reader.
+// A server that refuses the relay's own user says nothing of the reader.
 func TestReviewsFail(t *testing.T) {
 	t.Parallel()
-	guarded(t, Options{}, func(r *rig, a *authority) {
-		r.http.Transport = bearing{"t-alice", r.http.Transport}
-		w := r.watch("resourceVersion=3&timeoutSeconds=7200")
-		a.set(func() { a.down = true })
-		if err := r.server.Refuse(0); err != nil {
-			t.Fatal(err)
-		}
-		later(20 * time.Minute)
-		a.set(func() { a.down = false })
-		if err := r.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
-		r.create("c", "n1")
-		if got := w.next(1); got != "ADDED c@4" {
-			t.Errorf("a watch over an outage: %s", got)
-		}
-		later(10 * time.Minute)
-		a.set(func() { a.down = true })
-		start := time.Now()
-		if got := w.next(2); got != "ERROR 503, EOF" || time.Since(start) > time.Minute+unsure+2*recheck {
-			t.Errorf("a watch without reviews: %s after %v", got, time.Since(start))
-		}
-	})
+	for _, code := range []int{0, http.StatusUnauthorized, http.StatusForbidden} {
+		guarded(t, Options{}, func(r *rig, a *authority) {
+			r.http.Transport = bearing{"t-alice", r.http.Transport}
+			w := r.watch("resourceVersion=3&timeoutSeconds=7200")
+			a.set(func() { a.down, a.refuse = true, code })
+			if err := r.server.Refuse(0); err != nil {
+				t.Fatal(err)
+			}
+			later(20 * time.Minute)
+			a.set(func() { a.down = false })
+			if err := r.server.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			r.create("c", "n1")
+			if got := w.next(1); got != "ADDED c@4" {
+				t.Errorf("%d: a watch over an outage: %s", code, got)
+			}
+			later(10 * time.Minute)
+			a.set(func() { a.down = true })
+			start := time.Now()
+			if got := w.next(2); got != "ERROR 503, EOF" || time.Since(start) > time.Minute+unsure+2*recheck {
+				t.Errorf("%d: a watch without reviews: %s after %v", code, got, time.Since(start))
+			}
+		})
+	}
 }
 
 // TestExpiredCertificate shows that a certificate that was valid when its connection began is not valid for ever.

@@ -110,7 +110,7 @@ func (g *guard) untilDue() time.Duration { return recheck - time.Since(g.asked) 
 func (g *guard) ask(ctx context.Context) error {
 	user, err := g.relay.opts.Authenticate(g.req)
 	if err != nil {
-		return err
+		return errUnknown // an error of the API server is about the relay, even if it is a 401 or a 403
 	}
 	if user == nil || user.Name != g.user.Name || user.UID != g.user.UID {
 		return apierrors.NewUnauthorized("Unauthorized")

@@ -19,7 +19,7 @@ type forwardedWatch struct {
 	turn  chan struct{} // holds one while somebody uses the fields below, or writes
 	guard *guard
 	lines bool // it is JSON, a line for each event
-	mid   bool // an event was written in part
+	mid   bool // a line was written in part
 	ended bool // with an ERROR
 }
 
@@ -95,7 +95,7 @@ func (o *forwardedWatch) Write(b []byte) (int, error) {
 	}
 	n, err := o.flushed.Write(b)
 	if n > 0 {
-		o.mid = b[n-1] != '\n'
+		o.mid = o.lines && b[n-1] != '\n'
 	}
 	if refused != nil && err == nil {
 		o.end(refused)

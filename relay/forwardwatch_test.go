@@ -37,7 +37,7 @@ func TestEndOfAForwardedWatch(t *testing.T) {
 		{"before the first", "application/json", "", "{1}\n", "ERROR"},
 		{"in an event", "application/json", "{1}\n{", "2}\n{3}\n", "{1}\n{2}\nERROR"},
 		{"in an event that is longer", "application/json", "{1}\n{", "2", "{1}\n{"},
-		{"in another form", "application/vnd.kubernetes.protobuf;stream=watch", "1\n", "2\n", "1\n"},
+		{"in another form", "application/vnd.kubernetes.protobuf;stream=watch", "1", "2\n3", "1"},
 	} {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/pods?watch=1", nil)

@@ -163,7 +163,7 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 		return req.Context().Err() // nobody reads it
 	case err != nil:
 		r.opts.problem(fmt.Errorf("relay: find out who a reader is: %w", err))
-		return apierrors.NewServiceUnavailable("the relay cannot find out who you are") // and does not tell a stranger why
+		return errUnknown
 	case user == nil:
 		return apierrors.NewUnauthorized("Unauthorized")
 	case impersonates(req):
@@ -188,6 +188,9 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	}
 	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only "+r.served()))
 }
+
+// errUnknown is what a reader gets if nobody can say who it is. It does not tell a stranger why.
+var errUnknown = apierrors.NewServiceUnavailable("the relay cannot find out who you are")
 
 // fromForeignPage reports whether a browser says that a page of another origin sends a request. Such a
 // page could read a WebSocket, and could write as the user whose certificate the browser has. It is
