@@ -55,14 +55,18 @@ func (r *Relay) newGuard(req *http.Request, user *User, a Attributes, u *upstrea
 	return &guard{relay: r, user: user, req: req, a: a, u: u, yes: now, asked: now.Add(-rand.N(recheck))}
 }
 
-// ready waits until an event may be written. Its errors are those of due.
-func (g *guard) ready() error {
+// ready waits until an event may be written to an output. What was written before is flushed, and its deadline lifted, before
+// the wait. The errors are those of due and flush.
+func (g *guard) ready(flush func() error) error {
 	for {
 		if err := g.due(); err != nil {
 			return err
 		}
 		if time.Since(g.yes) < unsure {
 			return nil
+		}
+		if err := flush(); err != nil {
+			return err
 		}
 		select {
 		case <-time.After(g.untilDue()):

@@ -84,7 +84,7 @@ func (o *forwardedWatch) Write(b []byte) (int, error) {
 	if o.ended {
 		return 0, context.Canceled
 	}
-	refused := o.guard.ready()
+	refused := o.guard.ready(o.flush)
 	if rest := bytes.IndexByte(b, '\n') + 1; refused != nil && o.mid {
 		if rest == 0 {
 			return 0, refused

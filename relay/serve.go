@@ -294,7 +294,7 @@ func (o *openWatch) sendInitial() error {
 		return o.out.flush()
 	}
 	for _, one := range letGo(o.watcher.Initial()) {
-		if err := o.ready(); err != nil {
+		if err := o.ready(o.out.flush); err != nil {
 			return err
 		}
 		object := one.Value()
@@ -321,7 +321,7 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 		return false, err
 	}
 	for _, e := range events {
-		if err := o.ready(); err != nil {
+		if err := o.ready(o.out.flush); err != nil {
 			return false, err
 		}
 		if err := o.out.write(e.Frame(o.form)); err != nil {

@@ -102,3 +102,33 @@ func TestSlowReadersHoldNoObjects(t *testing.T) {
 		})
 	}
 }
+
+// TestInitialEventsOverAnOutage shows that initial events wait for the next yes, also for longer than a reader may take for one of them.
+func TestInitialEventsOverAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		guarded(t, Options{}, func(r *rig, a *authority) {
+			r.large("pods", 400)
+			r.stop()
+			r.protocols.SetHTTP1(!http2)
+			r.protocols.SetUnencryptedHTTP2(http2)
+			r.start(Options{Authenticate: r.relay.opts.Authenticate, Authorize: r.relay.opts.Authorize})
+			r.http.Transport = bearing{"t-alice", r.http.Transport}
+			body := r.open("pods?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=3600")
+			a.set(func() { a.down = true })
+			if err := r.server.Refuse(0); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(10*time.Minute, func() { a.set(func() { a.down = false }) })
+			for range 18 { // until the last yes is two minutes old
+				later(10 * time.Second)
+				if _, err := io.ReadFull(body, make([]byte, 16<<10)); err != nil {
+					t.Fatalf("HTTP/2 %v: %v", http2, err)
+				}
+			}
+			if n, err := io.ReadFull(body, make([]byte, 382*16<<10)); err != nil {
+				t.Errorf("HTTP/2 %v: %d bytes, %v", http2, n, err)
+			}
+		})
+	}
+}
