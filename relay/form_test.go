@@ -96,3 +96,31 @@ func TestGzip(t *testing.T) {
 		}
 	})
 }
+
+// TestGzipOfMany shows that few answers are compressed at a time, and the others sent as they are.
+func TestGzipOfMany(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		req.Header.Set("Accept-Encoding", "gzip")
+		begin := func() (*reply, bool) {
+			out := r.relay.newReply(httptest.NewRecorder(), req)
+			_, _ = out.Write(make([]byte, gzipFrom+1)) // a recorder takes all
+			return out, out.Header().Get("Content-Encoding") == "gzip"
+		}
+		var answers []*reply
+		for i := range 2 * maxGzip {
+			out, compressed := begin()
+			if compressed != (i < maxGzip) {
+				t.Errorf("answer %d: compressed %v", i, compressed)
+			}
+			answers = append(answers, out)
+		}
+		for _, out := range answers {
+			out.finish()
+		}
+		if _, compressed := begin(); !compressed {
+			t.Error("an answer after them is not compressed")
+		}
+	})
+}

@@ -22,16 +22,22 @@ const (
 type reply struct {
 	*body
 
-	takesGzip bool
-	begun     bool
-	gzip      *gzip.Writer // nil: not compressed
+	takesGzip   bool
+	compressing chan struct{} // has one for each answer of the relay that is compressed
+	begun       bool
+	gzip        *gzip.Writer // nil: not compressed
 }
 
-func newReply(w http.ResponseWriter, req *http.Request) *reply {
+func (r *Relay) newReply(w http.ResponseWriter, req *http.Request) *reply {
 	// As kube-apiserver reads it: a gzip with a weight is none.
 	codings := strings.Split(req.Header.Get("Accept-Encoding"), ",")
-	return &reply{body: newBody(w, answerTimeout), takesGzip: slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })}
+	takesGzip := slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })
+	return &reply{body: newBody(w, answerTimeout), takesGzip: takesGzip, compressing: r.compressing}
 }
+
+// maxGzip is how many answers are compressed at a time. Others go as they are, because thousands of readers can list at once, or
+// read slowly.
+const maxGzip = 64
 
 // gzipWriters are not in use. Each has about a megabyte.
 var gzipWriters = sync.Pool{New: func() any {
@@ -42,10 +48,14 @@ var gzipWriters = sync.Pool{New: func() any {
 // Write implements [http.ResponseWriter].
 func (r *reply) Write(b []byte) (int, error) {
 	if !r.begun && r.takesGzip && len(b) > gzipFrom {
-		r.Header().Set("Content-Encoding", "gzip")
-		r.Header().Add("Vary", "Accept-Encoding")
-		r.gzip = gzipWriters.Get().(*gzip.Writer)
-		r.gzip.Reset(r.body)
+		select {
+		case r.compressing <- struct{}{}:
+			r.Header().Set("Content-Encoding", "gzip")
+			r.Header().Add("Vary", "Accept-Encoding")
+			r.gzip = gzipWriters.Get().(*gzip.Writer)
+			r.gzip.Reset(r.body)
+		default:
+		}
 	}
 	r.begun = true
 	if r.gzip != nil {
@@ -61,5 +71,6 @@ func (r *reply) finish() {
 		_ = r.gzip.Close() // an error is a client that hung up
 		r.gzip.Reset(io.Discard)
 		gzipWriters.Put(r.gzip)
+		<-r.compressing
 	}
 }

@@ -82,6 +82,8 @@ type Relay struct {
 	client    *transport.Client
 	upstreams []*upstream
 	done      chan struct{} // closed when Run has ended
+
+	compressing chan struct{} // see reply
 }
 
 // New returns a relay that has not started. The client is the relay's own access to the upstream: it must be allowed to list and watch
@@ -99,7 +101,7 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	if opts.VerifyEvery == 0 {
 		opts.VerifyEvery = 6 * time.Hour
 	}
-	r := &Relay{opts: opts, client: client, done: make(chan struct{})}
+	r := &Relay{opts: opts, client: client, done: make(chan struct{}), compressing: make(chan struct{}, maxGzip)}
 	for _, resource := range opts.Resources {
 		if !resource.Can("list") || !resource.Can("watch") {
 			return nil, fmt.Errorf("relay: %s cannot be listed and watched", resource.GroupResource())

@@ -66,7 +66,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 	case a.Verb == "get":
 		if o, err := u.get(req.Context(), t, query); !errors.Is(err, watchcache.ErrNotCached) {
 			if err == nil {
-				writeObject(newReply(w, req), f, o)
+				writeObject(r.newReply(w, req), f, o)
 			}
 			return err
 		}
@@ -77,7 +77,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		})
 		if !errors.Is(err, watchcache.ErrNotCached) {
 			if err == nil {
-				writeList(newReply(w, req), f, page)
+				writeList(r.newReply(w, req), f, page)
 			}
 			return err
 		}
