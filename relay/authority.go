@@ -55,8 +55,8 @@ func (r *Relay) newGuard(req *http.Request, user *User, a Attributes, u *upstrea
 	return &guard{relay: r, user: user, req: req, a: a, u: u, yes: now, asked: now.Add(-rand.N(recheck))}
 }
 
-// ready waits until an event may be written to an output. What was written before is flushed, and its deadline lifted, before
-// the wait. The errors are those of due and flush.
+// ready waits until an event may be written. It flushes what was written before, which also lifts
+// the deadline. Its errors are those of due and flush.
 func (g *guard) ready(flush func() error) error {
 	for {
 		if err := g.due(); err != nil {

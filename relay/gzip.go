@@ -35,8 +35,8 @@ func (r *Relay) newReply(w http.ResponseWriter, req *http.Request) *reply {
 	return &reply{body: newBody(w, answerTimeout), takesGzip: takesGzip, compressing: r.compressing}
 }
 
-// maxGzip is how many answers are compressed at a time. Others go as they are, because thousands of readers can list at once, or
-// read slowly.
+// maxGzip is how many answers are compressed at a time. Others go as they are, because thousands of
+// readers can list at once, or read slowly.
 const maxGzip = 64
 
 // gzipWriters are not in use. Each has about a megabyte.

@@ -103,7 +103,8 @@ func TestSlowReadersHoldNoObjects(t *testing.T) {
 	}
 }
 
-// TestInitialEventsOverAnOutage shows that initial events wait for the next yes, also for longer than a reader may take for one of them.
+// TestInitialEventsOverAnOutage shows that initial events wait for the next yes, also for longer than a
+// reader may take for one of them.
 func TestInitialEventsOverAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {
