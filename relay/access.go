@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,9 +39,17 @@ type Decision struct {
 	Reason  string // why not; it may be empty
 }
 
-// allow returns the error that a reader gets who may not do something.
+// allow returns the error that a reader gets whose request may not do something.
 func (r *Relay) allow(ctx context.Context, user *User, a Attributes) error {
 	d, err := r.opts.Authorize(ctx, user, a)
+	if err != nil && ctx.Err() == nil {
+		r.opts.problem(fmt.Errorf("relay: find out what a reader may do: %w", err))
+	}
+	return refusal(user, a, d, err)
+}
+
+// refusal returns the error that a reader gets for an answer about a right, or for none.
+func refusal(user *User, a Attributes, d Decision, err error) error {
 	resource := schema.GroupResource{Group: a.Group, Resource: a.Resource}
 	switch {
 	case err != nil:

@@ -463,7 +463,9 @@ func TestNoAddressOfTheServer(t *testing.T) {
 	}
 	user := func(*http.Request) (*User, error) { return &User{Name: "bob"}, nil }
 	for _, authorize := range []func(context.Context, *User, Attributes) (Decision, error){AllowAll, AccessReviews(away, time.Minute, time.Minute)} {
-		play(t, Options{PassOn: true, Authenticate: user, Authorize: authorize}, func(r *rig) {
+		told := "" // to the operator, who may know the address
+		problem := func(err error) { told = err.Error() }
+		play(t, Options{PassOn: true, Authenticate: user, Authorize: authorize, OnProblem: problem}, func(r *rig) {
 			r.create("a", "n1")
 			r.relay.client = away
 			if err := r.server.Refuse(0); err != nil {
@@ -478,5 +480,8 @@ func TestNoAddressOfTheServer(t *testing.T) {
 				}
 			}
 		})
+		if _, err := authorize(t.Context(), &User{}, Attributes{}); err != nil && !strings.HasSuffix(told, err.Error()) {
+			t.Errorf("the operator is told %q", told)
+		}
 	}
 }

@@ -119,5 +119,6 @@ func (g *guard) ask(ctx context.Context) error {
 	if user == nil || user.Name != g.user.Name || user.UID != g.user.UID {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	return g.relay.allow(ctx, user, g.a)
+	d, err := g.relay.opts.Authorize(ctx, user, g.a)
+	return refusal(user, g.a, d, err)
 }

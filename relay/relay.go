@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ type Options struct {
 	MaxStaleness time.Duration
 
 	// Dir is a folder for the windows of the resources, so that the relay's next process goes on where this one ends. If empty, nothing
-	// is saved. The files have the objects as they are: keep them as secret as the objects.
+	// is saved. New makes the folder. The files have the objects as they are: keep them as secret as the objects.
 	Dir string
 
 	// SaveEvery is the time between two saves; there is one more when Run ends. If zero, one minute.
@@ -60,8 +61,8 @@ type Options struct {
 	// Trace returns the functions that are told what the reflector of a resource does. It may be nil, and may return nil.
 	Trace func(discovery.Resource) *reflector.Trace
 
-	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or loaded, or nobody can say who a reader
-	// is. If nil, nobody is told.
+	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or loaded, or nobody can say who the
+	// reader of a new request is, or what it may do. If nil, nobody is told.
 	OnProblem func(error)
 }
 
@@ -100,6 +101,11 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	}
 	if opts.VerifyEvery == 0 {
 		opts.VerifyEvery = 6 * time.Hour
+	}
+	if opts.Dir != "" {
+		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("relay: make the folder for the windows: %w", err)
+		}
 	}
 	r := &Relay{opts: opts, client: client, done: make(chan struct{}), compressing: make(chan struct{}, maxGzip)}
 	for _, resource := range opts.Resources {
@@ -188,7 +194,7 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	case u != nil:
 		return apierrors.NewMethodNotSupported(u.GroupResource(), strings.ToLower(req.Method))
 	}
-	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only "+r.served()))
+	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only lists and watches of "+r.served()+"; send other requests to the API server itself"))
 }
 
 // errUnknown is what a reader gets if nobody can say who it is. It does not tell a stranger why.

@@ -433,6 +433,23 @@ func TestHealthyServerIsNotTooOld(t *testing.T) {
 	}
 }
 
+// TestFolder shows that a window gets its folder, and that a relay says at once if it cannot have one.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	opts := Options{Authenticate: ClientCertificates, Authorize: AllowAll, Dir: dir}
+	if _, err := New(nil, opts); err != nil {
+		t.Error(err)
+	}
+	opts.Dir = filepath.Join(dir, "file")
+	if err := os.WriteFile(opts.Dir, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(nil, opts); err == nil || !strings.Contains(err.Error(), opts.Dir) {
+		t.Errorf("a file instead of a folder: %v", err)
+	}
+}
+
 // TestTypeIsGone shows what readers get while the server has no such type, because its CustomResourceDefinition was deleted.
 func TestTypeIsGone(t *testing.T) {
 	t.Parallel()
