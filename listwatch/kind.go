@@ -29,7 +29,7 @@ type expected struct {
 }
 
 // learnList guesses the kind of the items from the kind of a list, if the list's kind
-// comes before its items.
+// comes before its items and no object has named theirs.
 func (e *expected) learnList(kind string) error {
 	item, ok := strings.CutSuffix(kind, "List")
 	switch {
@@ -37,6 +37,8 @@ func (e *expected) learnList(kind string) error {
 		return nil // a List of anything
 	case item == partialKind && !e.partial:
 		return fmt.Errorf("%w: a %s instead of a list of whole objects", errMalformed, kind)
+	case e.kind != "" && !e.guessed:
+		return nil
 	}
 	e.kind, e.guessed = item, true
 	return nil

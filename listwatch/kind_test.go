@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -145,6 +147,67 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 				t.Errorf("unstructured gives %q, a struct %q", unstruct, got)
 			}
 		})
+	}
+}
+
+// The pages of a list are of one kind: an object of another kind that begins a later page is bad, and not those behind it.
+func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
+	const (
+		foo = `{"kind":"Foo","metadata":{"name":"f"}}`
+		bar = `{"kind":"Bar","metadata":{"name":"b"}}`
+	)
+	for name, list := range map[string]string{
+		"the kind comes first": `{"kind":"ManyFoosList","metadata":{},"items":[%s]}`,
+		"the kind comes last":  `{"items":[%s],"kind":"ManyFoosList","metadata":{}}`,
+	} {
+		for items, want := range map[string]string{bar + "," + foo: "1 good, 1 bad", bar: "0 good, 1 bad", "": "0 good, 0 bad", foo: "1 good, 0 bad"} {
+			r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
+				switch q := req.URL.Query(); {
+				case q.Has("watch"):
+					body(`{"type":"ADDED","object":`+foo+`}`)(w, req)
+				case q.Has("continue"):
+					body(fmt.Sprintf(list, items))(w, req)
+				default:
+					body(fmt.Sprintf(list, foo+","+foo))(w, req)
+				}
+			}), Options[*configMap]{})
+			var page *Page[*configMap]
+			for _, token := range []string{"", "next"} {
+				var err error
+				if page, err = r.List(t.Context(), metav1.ListOptions{Continue: token}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := fmt.Sprintf("%d good, %d bad", len(page.Items), len(page.Errors)); got != want {
+				t.Errorf("%s: page 2 of %s has %s, want %s", name, items, got, want)
+			}
+			w, err := r.Watch(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if event, err := w.Next(); err != nil || event.Err != nil {
+				t.Errorf("%s: after page 2 of %s, the watch says %v, %v", name, items, event.Err, err)
+			}
+			w.Close()
+		}
+	}
+}
+
+// Items of several kinds that all contradict the name of their list are not kept until its end.
+func TestItemsDoNotWaitForAKindWithoutEnd(t *testing.T) {
+	var items []string
+	for i := range 4 * partObjects {
+		items = append(items, fmt.Sprintf(`{"kind":"%s","metadata":{"name":"o%d"},"data":{"k":"%01000d"}}`, []string{"Foo", "Bar"}[i%2], i, 0))
+	}
+	text := strings.NewReader(`{"kind":"MixedList","metadata":{},"items":[` + strings.Join(items, ",") + `]}`)
+	var parts []string
+	_, err := decodePage(&transport.Response{Body: io.NopCloser(text), MediaType: JSON.MediaType()}, mustNew(t, serve(t, body("")), Options[*configMap]{}).decoder,
+		pageOptions[*configMap]{part: func(p source.Part[*configMap]) error {
+			parts = append(parts, fmt.Sprintf("%d+%d, more=%v", len(p.Items), len(p.Errors), text.Len() > 0))
+			return nil
+		}})
+	if want := fmt.Sprintf("%d+%d, more=true", partObjects/2, partObjects/2); err != nil || len(parts) < 4 || parts[0] != want {
+		t.Errorf("the parts are %q, want the first one to be %q: %v", parts, want, err)
 	}
 }
 

@@ -17,10 +17,11 @@ import (
 
 // pageOptions are what a caller wants of a page.
 type pageOptions[T any] struct {
-	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
-	shard *shard                           // nil: any object
-	part  func(source.Part[T]) error       // takes the objects while they arrive; nil: they are in the page
-	learn func(kind expected)              // is told the kind of the items of a whole page; may be nil
+	known   func(key string) (T, Meta, bool) // nil: the caller has none of the objects
+	shard   *shard                           // nil: any object
+	part    func(source.Part[T]) error       // takes the objects while they arrive; nil: they are in the page
+	earlier expected                         // the kind of the items, as earlier pages have told it
+	learn   func(kind expected)              // is told the kind of the items of a whole page; may be nil
 }
 
 // decodePage reads one page of a list. It decodes objects as their bytes arrive, and
@@ -36,8 +37,9 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts p
 		decoder:  d,
 		encoding: encoding,
 		bounded:  &boundedReader{r: resp.Body, left: format.MaxObjectBytes},
-		kind:     expected{partial: d.partial},
+		kind:     opts.earlier,
 	}
+	p.kind.partial = d.partial
 	p.list = format.NewList(p.begin, p.item)
 	err := encoding.ReadList(p.bounded, p.list)
 	if err == nil {
@@ -78,7 +80,8 @@ type pageDecoder[T object.Object] struct {
 	size int // of the objects in page, in bytes
 
 	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and the kind of the list may
-	// stand behind them. Or they name another kind than the list, and a second item must tell which of the two is right.
+	// stand behind them. Or they name another kind than the list, and a second item must tell which of the two is right. There are no
+	// more of them than a part has.
 	waiting [][]byte
 
 	unnamed bool // the kind is a guess that nothing contradicts: the items name none
@@ -107,7 +110,7 @@ func (p *pageDecoder[T]) item(object []byte) error {
 // mustWait reports whether an item of this kind cannot be used yet. The items behind one that waits for the list's kind wait, too.
 func (p *pageDecoder[T]) mustWait(kind []byte) bool {
 	if p.kind.guessed {
-		return p.kind.check(kind) != nil
+		return p.kind.check(kind) != nil && len(p.waiting) < partObjects
 	}
 	if !p.decoder.kinds || p.list.Kind != "" || p.kind.kind != "" {
 		return false
