@@ -207,7 +207,11 @@ func (c *connector) overHTTP(g *generation) {
 		if resp.StatusCode == http.StatusOK {
 			return nil
 		}
-		return &ProxyError{Proxy: c.proxy.Scheme + "://" + c.proxy.Host, Target: req.Host, StatusCode: resp.StatusCode, Status: resp.Status}
+		known := secrets{known: proxySecrets(c.proxy)}
+		return &ProxyError{
+			Proxy: c.proxy.Scheme + "://" + c.proxy.Host, Target: req.Host,
+			StatusCode: resp.StatusCode, Status: string(known.quote([]byte(resp.Status), 100)),
+		}
 	}
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()

@@ -75,12 +75,12 @@ type ProxyError struct {
 	Target string // host and port of the server
 
 	StatusCode int    // of the answer to CONNECT
-	Status     string // the code and the text of the proxy
+	Status     string // the code and the text of the proxy, at most 100 bytes, without credentials
 }
 
 // Error says what to do if the credential is wrong.
 func (e *ProxyError) Error() string {
-	text := fmt.Sprintf("the proxy %s does not connect to %s: %.100s", e.Proxy, e.Target, e.Status)
+	text := fmt.Sprintf("the proxy %s does not connect to %s: %s", e.Proxy, e.Target, e.Status)
 	if e.StatusCode == http.StatusProxyAuthRequired {
 		text += " (set a name and a password in the URL of the proxy, or other ones)"
 	}
