@@ -47,6 +47,26 @@ func TestCurvesOfPauses(t *testing.T) {
 	}
 }
 
+// A watch that cannot be opened after a list without a version is followed by another list, which costs the server an answer, also
+// if the watch cost it none.
+func TestListsWithoutAVersionArePacedAsAnswers(t *testing.T) {
+	for _, failure := range []Failure{failed(Unreachable, 0), failed(ConnectionLost, 0), failed(Denied, 403), failed(Closed, 0)} {
+		s := newStage()
+		var got []time.Duration
+		for range 7 {
+			s.tick()
+			s.step(Listed{})
+			s.step(Ended{failure})
+			wait, _ := sent[Backoff](s)
+			got = append(got, wait.Delay)
+		}
+		ms := time.Millisecond
+		if want := []time.Duration{800 * ms, 800 * ms, 800 * ms, 1200 * ms, 4000 * ms, 4000 * ms, 8000 * ms}; !slices.Equal(got, want) {
+			t.Errorf("%v: the delays are %v, want %v", failure.Reason, got, want)
+		}
+	}
+}
+
 // Where the cause changes, each schedule continues where it was: a server that comes and goes is no new one each time.
 func TestCurvesGoOnWhereTheyWere(t *testing.T) {
 	var p backoff
