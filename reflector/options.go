@@ -87,7 +87,7 @@ type Options struct {
 	// any minute. Lists of single objects and of [VerifyOptions] count. The further pages of a list
 	// do not, and a call of [Reflector.Relist] adds a list and a watch. The second is the
 	// time over which many reflectors spread their lists after an outage: at 800 ms, it is
-	// 7 s. A longer base means fewer requests and a longer time.
+	// 7 s. A longer base means fewer requests and a longer time. A base below 1 ms counts as 1 ms.
 	//
 	// If BackoffBase is negative, there is no backoff; do that in tests only. The reflector
 	// then sends up to about 240 watches in a second, and as many lists. If BackoffCap is
@@ -109,7 +109,7 @@ const (
 	defaultBackoffBase = 800 * time.Millisecond
 	defaultBackoffCap  = 30 * time.Second
 
-	// minBackoffBase is the base if Options.BackoffBase is negative. The limits of requests are
+	// minBackoffBase is the base if Options.BackoffBase is negative or shorter. The limits of requests are
 	// in proportion to the base, so a base of zero would remove them.
 	minBackoffBase = time.Millisecond
 )
@@ -127,7 +127,7 @@ func (o Options) rules() protocol.Rules {
 		Resync:              bounded(o.Resync),
 		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
 		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultResponseIdleTimeout),
-		Base:                orDefault(o.BackoffBase, defaultBackoffBase),
+		Base:                max(orDefault(o.BackoffBase, defaultBackoffBase), minBackoffBase),
 		Cap:                 orDefault(o.BackoffCap, defaultBackoffCap),
 		TypeFits:            o.TypeFits,
 		Rand:                o.Rand,
@@ -136,7 +136,7 @@ func (o Options) rules() protocol.Rules {
 		r.Verify = bounded(o.Verify.Interval)
 	}
 	if o.BackoffBase < 0 {
-		r.Base, r.Cap = minBackoffBase, 0
+		r.Cap = 0
 	}
 	if r.Rand == nil {
 		r.Rand = rand.Float64

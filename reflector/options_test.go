@@ -54,3 +54,11 @@ func TestLongestTimeOfEachOption(t *testing.T) {
 		})
 	}
 }
+
+// A base that is shorter than none at all would remove the limits of requests.
+func TestNoBaseIsShorterThanNone(t *testing.T) {
+	none := Options{BackoffBase: -1}.rules()
+	if rules := (Options{BackoffBase: 1}).rules(); rules.Base != none.Base || rules.Cap != defaultBackoffCap {
+		t.Errorf("a base of 1 ns counts as %v up to %v, no base as %v", rules.Base, rules.Cap, none.Base)
+	}
+}
