@@ -57,10 +57,17 @@ func (e *expected) check(kind []byte) error {
 	case e.kind == "", e.guessed && string(kind) == e.rival:
 		return nil
 	}
-	if e.guessed {
+	return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
+}
+
+// suspect is check, and also notes a kind that is not the expected one. If that was guessed, the next
+// object of the noted kind is right.
+func (e *expected) suspect(kind []byte) error {
+	err := e.check(kind)
+	if err != nil {
 		e.rival = string(kind)
 	}
-	return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
+	return err
 }
 
 // learn notes the kind of an object that check has accepted and that could be decoded. It reports whether that is news.

@@ -109,6 +109,13 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 		"two items of two kinds, and a list of another name": {
 			fmt.Sprintf(named, "ManyFoosList", sorted("Foo", "a")+","+sorted("Bar", "b")), event("ADDED", sorted("Foo", "c")), "item a, bad item b, ADDED c",
 		},
+		"one item of a kind and two of another, and a list of another name": {
+			fmt.Sprintf(named, "ManyFoosList", sorted("Bar", "a")+","+sorted("Foo", "b")+","+sorted("Foo", "c")), event("ADDED", sorted("Foo", "d")),
+			"item b, item c, bad item a, ADDED d",
+		},
+		"one event with more members": {
+			fmt.Sprintf(typed, ""), `{"type":"ADDED","object":` + object("Secret", "a") + `,"more":{}}` + event("ADDED", object("ConfigMap", "b")), "bad MODIFIED a, ADDED b",
+		},
 		"one item of another kind than those without": {
 			fmt.Sprintf(named, "ManyFoosList", object("Secret", "s")+","+plain), event("ADDED", object("Secret", "s")), "item p, bad item s, bad MODIFIED s",
 		},

@@ -37,9 +37,8 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts p
 		decoder:  d,
 		encoding: encoding,
 		bounded:  &boundedReader{r: resp.Body, left: format.MaxObjectBytes},
-		kind:     opts.earlier,
+		kind:     expected{kind: opts.earlier.kind, guessed: opts.earlier.guessed, partial: d.partial},
 	}
-	p.kind.partial = d.partial
 	p.list = format.NewList(p.begin, p.item)
 	err := encoding.ReadList(p.bounded, p.list)
 	if err == nil {
@@ -80,8 +79,7 @@ type pageDecoder[T object.Object] struct {
 	size int // of the objects in page, in bytes
 
 	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and the kind of the list may
-	// stand behind them. Or they name another kind than the list, and a second item must tell which of the two is right. There are no
-	// more of them than a part has.
+	// stand behind them. Or they name another kind than the list, and a second item tells which is right; at most partObjects wait.
 	waiting [][]byte
 
 	unnamed bool // the kind is a guess that nothing contradicts: the items name none
@@ -110,7 +108,7 @@ func (p *pageDecoder[T]) item(object []byte) error {
 // mustWait reports whether an item of this kind cannot be used yet. The items behind one that waits for the list's kind wait, too.
 func (p *pageDecoder[T]) mustWait(kind []byte) bool {
 	if p.kind.guessed {
-		return p.kind.check(kind) != nil && len(p.waiting) < partObjects
+		return len(p.waiting) < partObjects && p.kind.suspect(kind) != nil
 	}
 	if !p.decoder.kinds || p.list.Kind != "" || p.kind.kind != "" {
 		return false
@@ -195,8 +193,7 @@ func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
 	return kind
 }
 
-// finish returns an error if the answer was not a list: servers and proxies answer other things,
-// too, with a 200.
+// finish returns an error if the answer was not a list: servers and proxies answer other things, too, with a 200.
 func (p *pageDecoder[T]) finish() error {
 	if p.list.Kind == "Table" || p.list.Kind == "Status" {
 		return fmt.Errorf("%w: a %s instead of a list", errMalformed, p.list.Kind)

@@ -192,11 +192,10 @@ func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want page
 	if err != nil {
 		return nil, err
 	}
-	want.shard = r.shard
+	want.shard, want.learn = r.shard, func(kind expected) { r.kind.Store(&kind) }
 	if opts.Continue != "" {
 		want.earlier = r.expected()
 	}
-	want.learn = func(kind expected) { r.kind.Store(&kind) }
 	page, err := decodePage(resp, r.decoder, want)
 	return page, errors.Join(err, resp.Body.Close())
 }

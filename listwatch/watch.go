@@ -92,9 +92,11 @@ func (w *watch[T]) Close() error {
 // decode returns an error if the stream must end, because the frame is an ERROR
 // event or not an event at all.
 func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
+	kind := w.kind
 	event, object, err := w.split(frame, false)
 	if err == nil && event.Err != nil && !w.encoding.Valid(object) {
 		// The guess took everything up to the frame's end for the object, which is wrong if other members follow it.
+		w.kind = kind // one event tells its kind once
 		event, _, err = w.split(frame, true)
 	}
 	return event, err
@@ -122,7 +124,7 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 
 func (w *watch[T]) event(typ source.Type, object []byte) Event[T] {
 	kind := w.encoding.Kind(object, false)
-	if err := w.kind.check(kind); err != nil {
+	if err := w.kind.suspect(kind); err != nil {
 		bad := refuse(w.encoding, object, err)
 		// Also if the event says DELETED, because an object of this resource was not deleted.
 		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}

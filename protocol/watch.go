@@ -244,13 +244,10 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	}
 	if object.IsAnyVersion(p.version) {
 		// If the watch was refused, the reason is told as that of an outage: perhaps every watch is refused, and only lists bring news.
-		pace := failure
-		pace.Reason = Unversioned // a list follows, which costs the server an answer also if the watch did not reach it
 		if !unanswered && reasons[failure.Reason].means != wrong {
 			failure.Reason = Unversioned
 		}
-		m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-		m.backOff(now, m.backoff.next(&m.rules, toList, pace), toList, failure)
+		m.relist(now, failure)
 		return
 	}
 	switch failure.Reason {
