@@ -300,7 +300,7 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 	m.sync(now)
 }
 
-// relist gives the resume version up, and lists after a backoff.
+// relist gives the resume version up, and lists after the backoff of an answer: a list is one, also if the watch reached nobody.
 //
 // If the last list came back at the version that the machine had asked for, and the server cannot watch from that version, then
 // the same request would bring the same version again. So the next list asks for the most recent state.
@@ -316,5 +316,5 @@ func (m *Machine) relist(now time.Time, failure Failure) {
 		m.backOff(now, failure.retryAfter()+m.rules.jitter(m.rules.scaled(spread)), toList, failure)
 		return
 	}
-	m.becomeWaiting(now, toList, failure)
+	m.backOff(now, m.backoff.next(&m.rules, toList, Failure{Reason: Unversioned, RetryAfter: failure.RetryAfter}), toList, failure)
 }
