@@ -221,6 +221,9 @@ func (t target) applyFields(cur, config map[string]any) (map[string]any, error) 
 	case t.table.res.Status || !t.table.res.Custom:
 		delete(wanted, "status")
 	}
+	if t.table.rules.complete != nil {
+		t.table.rules.complete(wanted)
+	}
 	x, y, err := t.table.typedPair(live, wanted)
 	if err != nil {
 		return nil, err

@@ -261,6 +261,26 @@ func TestOwnersOfListElements(t *testing.T) {
 	})
 }
 
+// Two who apply the same ports of a Service are no conflict, although the first has got defaults.
+func TestDefaultsAreNoConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		const path = "/api/v1/namespaces/d/services"
+		f.do(http.MethodPost, path, `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}`)
+		apply := func(manager, port string) answer {
+			return f.apply(path+"/s", manager, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: "+port+"}]}}")
+		}
+		apply("one", "80")
+		const ports = ` {"f:spec":{"f:ports":{}}}`
+		if diff := cmp.Diff([]string{"one Apply" + ports, "two Apply" + ports, "before-first-apply Update" + ports}, owners(t, apply("two", "80"))); diff != "" {
+			t.Errorf("owners (-want +got):\n%s", diff)
+		}
+		if a := apply("two", "81"); a.code != http.StatusConflict {
+			t.Errorf("another port: %d %s", a.code, a.body)
+		}
+	})
+}
+
 // The owners are in protobuf, too.
 func TestOwnersInProtobuf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

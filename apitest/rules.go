@@ -31,6 +31,8 @@ type rules struct {
 	prepare func(obj, meta map[string]any)
 	// prepareUpdate does the same for an update.
 	prepareUpdate func(obj, old map[string]any)
+	// complete fills in defaults in what is applied, so that it is no conflict with an equal state that has them.
+	complete func(obj map[string]any)
 }
 
 // counting says which changes increase the generation.
@@ -80,6 +82,7 @@ func newRules(res *Resource) rules {
 		r.name = validation.NameIsDNS1035Label
 		r.prepare = func(obj, _ map[string]any) { completePorts(obj) }
 		r.prepareUpdate = func(obj, _ map[string]any) { completePorts(obj) }
+		r.complete = completePorts
 	case "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io":
 		r.name = nameInPath
 	case "secrets":
