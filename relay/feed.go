@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -128,12 +129,17 @@ func (l *list) Part(objects []raw, _ []source.Meta) error {
 	return nil
 }
 
-// read returns the object that the cache holds already, if it is the same.
+// read returns the object that the cache holds already, if it is the same. The version does not say that, because a storage that was
+// restored from a backup gives a version again, to another change.
 func (f *feed) read(one raw) (watchcache.Object, error) {
-	if held, ok := f.held(object.Key(one)); ok && held.GetResourceVersion() == one.GetResourceVersion() && held.GetUID() == one.GetUID() {
+	o, err := newState(one, f.fields)
+	if err != nil {
+		return nil, err
+	}
+	if held, ok := f.cache.Now(object.Key(one)).(*state); ok && bytes.Equal(held.body[held.lead:], o.body[o.lead:]) {
 		return held, nil
 	}
-	return newState(one, f.fields)
+	return o, nil
 }
 
 // End implements [reflector.Replacement].

@@ -484,21 +484,32 @@ func TestTypeIsGone(t *testing.T) {
 	})
 }
 
-// TestRestoredBackup shows that watches end if the server goes back.
+// TestRestoredBackup shows that watches end if the server goes back, and that the relay has the server's objects then, also those with a
+// version that another change had before.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	play(t, Options{}, func(r *rig) {
 		first := r.create("a", "n1")
+		label := func(value string) {
+			if _, err := r.server.Patch("pods", "shop", "a", map[string]any{"metadata": map[string]any{"labels": map[string]any{"of": value}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		label("before")
 		last := r.create("b", "n2")
 		w := r.watch("resourceVersion=" + last)
-		if err := r.server.Restore(apitest.Restore{ResourceVersion: first}); err != nil {
+		if err := errors.Join(r.server.Refuse(0), r.server.Restore(apitest.Restore{ResourceVersion: first})); err != nil {
+			t.Fatal(err)
+		}
+		label("now")
+		if err := r.server.Resume(); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.next(2); got != "ERROR 410, EOF" {
 			t.Errorf("a watch over a restored backup: %s", got)
 		}
 		synctest.Wait()
-		if got := r.watch("resourceVersion=0").next(1); got != "ADDED a@2" {
+		if got := r.watch("resourceVersion=0&labelSelector=of%3Dnow").next(1); got != "ADDED a@3" {
 			t.Errorf("the state afterwards: %s", got)
 		}
 	})
