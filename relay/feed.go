@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 
@@ -109,11 +108,12 @@ func (f *feed) setPoint(p reflector.Point) {
 }
 
 // BeginList implements [reflector.Sink].
-func (f *feed) BeginList(bool) reflector.Replacement[raw] { return &list{feed: f} }
+func (f *feed) BeginList(reuse bool) reflector.Replacement[raw] { return &list{feed: f, reuse: reuse} }
 
 // list gathers a list. Its end begins a new window, because nobody knows the changes between the last event and the list.
 type list struct {
 	*feed
+	reuse   bool // an object with the version that the cache has is the same
 	objects []watchcache.Object
 }
 
@@ -129,17 +129,13 @@ func (l *list) Part(objects []raw, _ []source.Meta) error {
 	return nil
 }
 
-// read returns the object that the cache holds already, if it is the same. The version does not say that, because a storage that was
-// restored from a backup gives a version again, to another change.
-func (f *feed) read(one raw) (watchcache.Object, error) {
-	o, err := newState(one, f.fields)
-	if err != nil {
-		return nil, err
-	}
-	if held, ok := f.cache.Now(object.Key(one)).(*state); ok && bytes.Equal(held.body[held.lead:], o.body[o.lead:]) {
+// read returns the object that the cache holds already, if it is the same.
+func (l *list) read(one raw) (watchcache.Object, error) {
+	held, ok := l.held(object.Key(one))
+	if l.reuse && ok && held.GetResourceVersion() == one.GetResourceVersion() && held.GetUID() == one.GetUID() {
 		return held, nil
 	}
-	return o, nil
+	return newState(one, l.fields)
 }
 
 // End implements [reflector.Replacement].
