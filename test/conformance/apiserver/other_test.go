@@ -99,7 +99,8 @@ func ports() []request {
 		put(path+"/a", service("a", `[{"port":83}]`)), put(path+"/a", service("a", `[{"port":84,"targetPort":83,"protocol":"TCP"}]`)), put(path+"/a", service("a", `null`)),
 		put(path+"/made", service("made", `[{"port":80}]`)),
 		patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":80}]`)), patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":80}]`)),
-		patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":81}]`)),
+		patch("apply-patch+yaml", path+"/b?fieldManager=me", service("b", `[{"port":81}]`)), patch("apply-patch+yaml", path+"/b?fieldManager=you", service("b", `[{"port":81}]`)),
+		patch("apply-patch+yaml", path+"/made?fieldManager=me", service("made", `[{"port":80}]`)),
 	}
 }
 
