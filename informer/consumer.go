@@ -155,12 +155,10 @@ func (c *consumer[T]) attend(ctx context.Context) {
 	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
 	joining, observing := c.takeJoining()
-	for _, o := range observing {
-		c.admitObserver(o)
-	}
 	for _, s := range joining {
 		c.admit(ctx, s)
 	}
+	c.admitObservers(observing)
 	c.remind(time.Now())
 }
 

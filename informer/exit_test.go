@@ -152,6 +152,34 @@ func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 	}
 }
 
+// All that join at the same moment end, too, if the first of them ends the goroutine.
+func TestJoiningObserverThatEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := informer.New(newFake("a"), informer.Options[*thing]{Logger: silent})
+		var joined []*informer.Registration
+		join := func(reg *informer.Registration, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			joined = append(joined, reg)
+		}
+		join(in.Observe("present", func(informer.Change[*thing]) {
+			for range 2 {
+				join(in.Observe("joining", func(informer.Change[*thing]) { runtime.Goexit() }))
+			}
+			join(in.AddHandler(informer.Handler[*thing]{Name: "joining"}))
+		}))
+		if err := in.Run(t.Context()); !errors.Is(err, goexit.Err) {
+			t.Errorf("Run returned %v", err)
+		}
+		for i, reg := range joined {
+			if !closed(reg.Done()) {
+				t.Errorf("number %d of %d has not ended", i, len(joined))
+			}
+		}
+	})
+}
+
 // A store that may lack a change is not saved.
 func TestExitedIsNotSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,18 +70,23 @@ func (c *consumer[T]) observe(change Change[T]) {
 	}
 }
 
-// admitObserver adds an observer, which begins with the objects that the store has now.
-func (c *consumer[T]) admitObserver(o *observer[T]) {
-	if !o.begin() {
-		return // it was removed before it began
+// admitObservers adds observers, which begin with the objects that the store has now. It adds all of them before it calls the first:
+// should that end the goroutine, stop ends them all.
+func (c *consumer[T]) admitObservers(joining []*observer[T]) {
+	known := len(c.observers)
+	for _, o := range joining {
+		if o.begin() { // it was not removed before it began
+			c.observers = append(c.observers, o)
+		}
 	}
-	for key, obj := range c.store.Snapshot().All() {
-		o.tell(Change[T]{Key: key, New: obj, Exists: true, Initial: true})
+	for _, o := range c.observers[known:] {
+		for key, obj := range c.store.Snapshot().All() {
+			o.tell(Change[T]{Key: key, New: obj, Exists: true, Initial: true})
+		}
+		if c.synced {
+			close(o.synced)
+		}
 	}
-	if c.synced {
-		close(o.synced)
-	}
-	c.observers = append(c.observers, o)
 }
 
 // dropObservers removes the observers that have been canceled: the function is not running, and it will not run again.
