@@ -19,6 +19,7 @@ import (
 func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 	for where, want := range map[string]string{
 		"Reconcile": `reconcile "a"`, "OnReconciled": `reconcile "a"`, "Watches": "an observer", "Run of a Cache": "For(",
+		"WaitForSync": "the Logger, or a source",
 	} {
 		for _, workers := range []int{1, 2} {
 			t.Run(where, func(t *testing.T) {
@@ -34,7 +35,11 @@ func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 						OnReconciled: func(controller.Reconciled) { end("OnReconciled") },
 					}
 					reconcile := func(context.Context, string) (time.Duration, error) { end("Reconcile"); return 0, nil }
-					in := &exiting{cache(newFake("a")), end}
+					f := newFake("a")
+					if where == "WaitForSync" {
+						f.Fail(errors.New("away"))
+					}
+					in := &exiting{cache(f), end}
 					err := controller.Run(t.Context(), reconcile, opts,
 						controller.For(in), controller.Watches(in, func(*thing) []string { end("Watches"); return nil }))
 					if !errors.Is(err, goexit.Err) || !strings.Contains(err.Error(), want) {
@@ -58,4 +63,9 @@ type exiting struct {
 func (e *exiting) Run(ctx context.Context) error {
 	e.end("Run of a Cache")
 	return e.Informer.Run(ctx)
+}
+
+func (e *exiting) WaitForSync(ctx context.Context) error {
+	e.end("WaitForSync")
+	return e.Informer.WaitForSync(ctx)
 }

@@ -131,12 +131,21 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 			goexit.Do(func() { err = s.keepRunning(inner, registrations[i]) }, func(bool) { fail(err) })
 		})
 	}
-	if c.awaitSync(inner, sources, registrations) {
-		for range max(opts.Workers, 1) {
-			c.workers.Go(func() { c.work(inner, fail) })
-		}
-		c.workers.Wait()
-	}
+	c.workers.Go(func() {
+		goexit.Do(func() {
+			if !c.awaitSync(inner, sources, registrations) {
+				return
+			}
+			for range max(opts.Workers, 1) {
+				c.workers.Go(func() { c.work(inner, fail) })
+			}
+		}, func(exited bool) {
+			if exited {
+				fail(fmt.Errorf("controller: the Logger, or a source that waits for its first list: %w", goexit.Err))
+			}
+		})
+	})
+	c.workers.Wait()
 	fail(ErrClosed) // the workers end if inner has ended, and then this does nothing, or if the queue is closed
 	remove(registrations)
 	informers.Wait()
