@@ -230,7 +230,7 @@ func appendNarrow(fields []reflect.StructField, typ reflect.Type, paths [][]stri
 			_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			field.Tag = reflect.StructTag(fmt.Sprintf("json:%q ", name+","+options)) + field.Tag // the first json counts
 		}
-		field.Name = fmt.Sprintf("%s_%d", field.Name, len(fields)) // unique: fields of several structs may have one name
+		field.Name = fmt.Sprintf("F%d", len(fields)) // exported, and unique: fields of several structs may have one name
 		fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag, Anonymous: embedded})
 	}
 	return fields

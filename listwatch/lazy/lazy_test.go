@@ -256,6 +256,9 @@ type (
 	hidden struct {
 		InHidden string `json:"inHidden"`
 	}
+	message struct {
+		InMessage string `json:"inMessage" protobuf:"bytes,1"`
+	}
 	Pointed struct {
 		Far    string `json:"far"`
 		Shadow string `json:"shadow"`
@@ -268,6 +271,7 @@ type (
 type members struct {
 	metav1.ObjectMeta `json:"metadata"`
 	hidden
+	message `json:",inline" protobuf:"bytes,2"`
 	*Pointed
 	OneColor
 	OtherColor
@@ -283,14 +287,14 @@ type members struct {
 
 // A path finds the member that encoding/json decodes, named or not, and no other.
 func TestMembers(t *testing.T) {
-	const text = `{"metadata":{"name":"a","uid":"u"},"inHidden":"h","far":"f","NoTag":"n","Number":"5","Far":3,"shadow":"s","Color":"red","any":{"x":["y"]},
+	const text = `{"metadata":{"name":"a","uid":"u"},"inHidden":"h","inMessage":"i","far":"f","NoTag":"n","Number":"5","Far":3,"shadow":"s","Color":"red","any":{"x":["y"]},
 		"self":{"far":"g","NoTag":"m"}}`
 	var whole members
 	if err := json.Unmarshal([]byte(text), &whole); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []memberTest{
-		member("inHidden", whole.InHidden), member("far", whole.Pointed.Far), member("NoTag", whole.NoTag), member("Number", whole.Number),
+		member("inHidden", whole.InHidden), member("inMessage", whole.InMessage), member("far", whole.Pointed.Far), member("NoTag", whole.NoTag), member("Number", whole.Number),
 		member("Far", whole.Far), member("shadow", whole.Shadow), member("any", whole.Any), member("self", whole.Self),
 		member("self.far", whole.Self.Pointed.Far), member("self.NoTag", whole.Self.NoTag), member("self.inHidden", ""),
 		member("self.self.far", ""), member("metadata.name", "a"), member("metadata.generation", int64(0)),
