@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -113,7 +114,8 @@ func setMissingKind[T any](obj T, kind schema.GroupVersionKind) {
 	}
 }
 
-// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList.
-func itemKind(list metav1.TypeMeta) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(list.APIVersion, strings.TrimSuffix(list.Kind, "List"))
+// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList. If the list has not told
+// its kind yet, itemKind takes the one that other items or an earlier page have told.
+func itemKind(list metav1.TypeMeta, told string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(list.APIVersion, cmp.Or(strings.TrimSuffix(list.Kind, "List"), told))
 }

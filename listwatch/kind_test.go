@@ -200,6 +200,20 @@ func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 	}
 }
 
+// Items without a kind get that of their list on each page, also if it comes after them.
+func TestItemsOfEachPageGetTheirKind(t *testing.T) {
+	r := mustNew(t, serve(t, body(`{"items":[{"metadata":{"name":"f"}}],"kind":"FooList","apiVersion":"g/v1","metadata":{}}`)), Options[*unstructured.Unstructured]{})
+	for _, token := range []string{"", "next"} {
+		page, err := r.List(t.Context(), metav1.ListOptions{Continue: token})
+		if err != nil || len(page.Items) != 1 {
+			t.Fatal(page, err)
+		}
+		if kind := page.Items[0].GetKind(); kind != "Foo" {
+			t.Errorf("the item of the page at %q has the kind %q", token, kind)
+		}
+	}
+}
+
 // Items of several kinds that all contradict the name of their list are not kept until its end.
 func TestItemsDoNotWaitForAKindWithoutEnd(t *testing.T) {
 	var items []string

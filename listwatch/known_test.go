@@ -124,7 +124,7 @@ func FuzzKnown(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		obj, meta, bad := d.decode(d.encodings[0], item, itemKind(metav1.TypeMeta{}))
+		obj, meta, bad := d.decode(d.encodings[0], item, itemKind(metav1.TypeMeta{}, ""))
 		if bad != nil || !jsontext.Value(item).IsValid() {
 			return
 		}

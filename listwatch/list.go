@@ -182,15 +182,14 @@ func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
 // itemKind returns the kind for an item that names none. If the list's apiVersion comes after the
 // items, itemKind takes the apiVersion of the resource.
 func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
-	kind := itemKind(p.list.TypeMeta)
-	if kind.Kind != "" && p.list.APIVersion == "" {
-		version := p.decoder.version
-		if kind.Kind == partialKind {
-			version = metav1.SchemeGroupVersion
-		}
-		return version.WithKind(kind.Kind)
+	kind := itemKind(p.list.TypeMeta, p.kind.kind)
+	if kind.Kind == "" || p.list.APIVersion != "" {
+		return kind
 	}
-	return kind
+	if kind.Kind == partialKind {
+		return metav1.SchemeGroupVersion.WithKind(partialKind)
+	}
+	return p.decoder.version.WithKind(kind.Kind)
 }
 
 // finish returns an error if the answer was not a list: servers and proxies answer other things, too, with a 200.
