@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,6 +79,14 @@ func (e *expected) learn(kind []byte) bool {
 	}
 	*e = expected{kind: string(kind), partial: e.partial}
 	return true
+}
+
+// keep puts the kind that a list has told where watches look for it. A list that selects objects, such as one by its
+// name, is often empty, and then the guess from its own kind is no news.
+func (e expected) keep(in *atomic.Pointer[expected], selects bool) {
+	if !selects || e.kind != "" && !e.guessed {
+		in.Store(&e)
+	}
 }
 
 // word returns kind for an error's text. The bytes are the server's, so word quotes

@@ -200,6 +200,34 @@ func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 	}
 }
 
+// A list of one object is often empty, because the object is gone. It says nothing new about the kind.
+func TestListOfOneObjectDoesNotForgetTheKind(t *testing.T) {
+	const order = `{"kind":"Order","metadata":{"name":"a"}}`
+	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
+		switch q := req.URL.Query(); {
+		case q.Has("watch"):
+			body(`{"type":"ADDED","object":`+order+`}`)(w, req)
+		case q.Has("fieldSelector"):
+			body(`{"kind":"ShopList","metadata":{},"items":[]}`)(w, req)
+		default:
+			body(`{"kind":"ShopList","metadata":{},"items":[`+order+`]}`)(w, req)
+		}
+	}), Options[*configMap]{})
+	for _, selector := range []string{"", "metadata.name=b"} {
+		if _, err := r.List(t.Context(), metav1.ListOptions{FieldSelector: selector}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := r.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if event, err := w.Next(); err != nil || event.Err != nil {
+		t.Errorf("the watch says %v, %v", event.Err, err)
+	}
+}
+
 // Items without a kind get that of their list on each page, also if it comes after them.
 func TestItemsOfEachPageGetTheirKind(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"items":[{"metadata":{"name":"f"}}],"kind":"FooList","apiVersion":"g/v1","metadata":{}}`)), Options[*unstructured.Unstructured]{})

@@ -27,7 +27,7 @@ type Client[T object.Object] struct {
 	opts    Options[T]
 	decoder *decoder[T]
 
-	// kind is the kind of the objects, or nil if it is not known. Each list sets it again,
+	// kind is the kind of the objects, or nil if it is not known. Each whole list sets it again,
 	// because a custom resource may be deleted and created again with another kind.
 	kind atomic.Pointer[expected]
 
@@ -192,7 +192,7 @@ func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want page
 	if err != nil {
 		return nil, err
 	}
-	want.shard, want.learn = r.shard, func(kind expected) { r.kind.Store(&kind) }
+	want.shard, want.learn = r.shard, func(kind expected) { kind.keep(&r.kind, opts.FieldSelector != "") }
 	if opts.Continue != "" {
 		want.earlier = r.expected()
 	}
