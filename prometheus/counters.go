@@ -33,7 +33,7 @@ func newCounters(buckets []float64) counters {
 		ended:         counter("relist_watches_ended_total", "Watches that were refused, have ended or were hung up, by reason.", "reason"),
 		events:        counter("relist_events_total", "Events that have come, by type: ADDED, MODIFIED, DELETED or BOOKMARK.", "type"),
 		backoffs:      counter("relist_backoffs_total", "Delays before a request, by the reason for the delay.", "reason"),
-		problems:      counter("relist_problems_total", "Problems, by class: list, watch, server (a watch got no answer, or 429, 502, 503 or 504), object, version, sink or drift.", "class"),
+		problems:      counter("relist_problems_total", "Problems, by class: list, watch, server (a watch got no connection, or 429, 502, 503 or 504), object, version, sink or drift.", "class"),
 		verifications: counter("relist_verifications_total", "Comparisons of the copy with the server that have come to an end."),
 		differences:   counter("relist_verified_differences_total", "Objects that such a comparison has found to differ."),
 	}

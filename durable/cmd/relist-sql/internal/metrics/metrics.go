@@ -32,7 +32,7 @@ var counted = []family{
 	{"relist_watches_ended_total", "counter", "reason", "Watches that were refused, have ended or were hung up, by reason.", nil},
 	{"relist_events_total", "counter", "type", "Events that have come, by type: ADDED, MODIFIED, DELETED or BOOKMARK.", []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}},
 	{"relist_backoffs_total", "counter", "reason", "Delays before a request, by the reason for the delay.", nil},
-	{"relist_problems_total", "counter", "class", "Problems, by class: list, watch, server (a watch got no answer, or 429, 502, 503 or 504), object, version, sink or drift.", []string{"list", "watch", serverClass, "object", "version", "sink", "drift"}},
+	{"relist_problems_total", "counter", "class", "Problems, by class: list, watch, server (a watch got no connection, or 429, 502, 503 or 504), object, version, sink or drift.", []string{"list", "watch", serverClass, "object", "version", "sink", "drift"}},
 	{"relist_verifications_total", "counter", "", "Comparisons of the copy with the server that have come to an end.", []string{""}},
 	{"relist_verified_differences_total", "counter", "", "Objects that such a comparison has found to differ.", []string{""}},
 }
