@@ -196,7 +196,7 @@ func (c *consumer[T]) markSynced() {
 	}
 	c.synced = true
 	for _, o := range c.observers {
-		close(o.synced)
+		o.markSynced()
 	}
 	for _, s := range c.handlers {
 		s.markSynced()

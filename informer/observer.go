@@ -63,6 +63,13 @@ func (o *observer[T]) tell(c Change[T]) {
 	}
 }
 
+// markSynced closes synced, unless the function was removed.
+func (o *observer[T]) markSynced() {
+	if !isClosed(o.quit) {
+		close(o.synced)
+	}
+}
+
 // observe tells every observer of a change of the store.
 func (c *consumer[T]) observe(change Change[T]) {
 	for _, o := range c.observers {
@@ -84,7 +91,7 @@ func (c *consumer[T]) admitObservers(joining []*observer[T]) {
 			o.tell(Change[T]{Key: key, New: obj, Exists: true, Initial: true})
 		}
 		if c.synced {
-			close(o.synced)
+			o.markSynced()
 		}
 	}
 }

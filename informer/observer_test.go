@@ -107,3 +107,33 @@ func TestObserverCancelsItself(t *testing.T) {
 		d.expect(t, "a none->0 initial; a 0->none")
 	})
 }
+
+// An observer that is removed before it was told of every object never syncs, whoever removes it.
+func TestRemovedObserverNeverSyncs(t *testing.T) {
+	for _, late := range []bool{false, true} { // added before Run, or after the first list
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+			var self, other *informer.Registration
+			join := func() {
+				self = r.observe(func(informer.Change[*thing]) { self.RemoveAsync(); other.RemoveAsync() })
+				other = r.observe(func(informer.Change[*thing]) { t.Error("a removed observer was told") })
+			}
+			if !late {
+				join()
+				r.start()
+			} else {
+				r.observe(func(c informer.Change[*thing]) {
+					if c.Key == "c" {
+						join()
+					}
+				})
+				r.start()
+				r.fake.set("c", 1)
+			}
+			later(time.Minute)
+			if self.HasSynced() || other.HasSynced() || !closed(self.Done()) || !closed(other.Done()) {
+				t.Errorf("late %v: synced: %v and %v, ended: %v and %v", late, self.HasSynced(), other.HasSynced(), closed(self.Done()), closed(other.Done()))
+			}
+		})
+	}
+}
