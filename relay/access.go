@@ -43,7 +43,7 @@ type Decision struct {
 func (r *Relay) allow(ctx context.Context, user *User, a Attributes) error {
 	d, err := r.opts.Authorize(ctx, user, a)
 	if err != nil && ctx.Err() == nil {
-		r.opts.problem(fmt.Errorf("relay: find out what a reader may do: %w", err))
+		r.unknownRight.tell(&r.opts, fmt.Errorf("relay: find out what a reader may do: %w", err))
 	}
 	return refusal(user, a, d, err)
 }

@@ -2,8 +2,10 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -50,6 +52,33 @@ func TestEqualQuestions(t *testing.T) {
 			t.Errorf("1,000 requests at once with one token asked %d reviews, want 2", n)
 		}
 	})
+}
+
+// TestComplaints shows that the operator is told once a minute that nobody knows who readers are, or what they may do, however many
+// come.
+func TestComplaints(t *testing.T) {
+	t.Parallel()
+	user, right, told := errors.New("no user"), errors.New("no right"), []string(nil)
+	var unknown error // who the reader is
+	opts := Options{
+		Authenticate: func(*http.Request) (*User, error) { return &User{Name: "alice"}, unknown },
+		Authorize:    func(context.Context, *User, Attributes) (Decision, error) { return Decision{}, right },
+		OnProblem:    func(err error) { told = append(told, err.Error()) },
+	}
+	play(t, opts, func(r *rig) {
+		for range 90 { // for a minute and a half
+			for _, unknown = range []error{nil, user} {
+				if got := r.get("/api/v1/pods"); got.code != http.StatusServiceUnavailable {
+					t.Fatal(got)
+				}
+			}
+			later(time.Second)
+		}
+	})
+	once := []string{"relay: find out what a reader may do: no right", "relay: find out who a reader is: no user"}
+	if want := slices.Repeat(once, 2); !slices.Equal(told, want) {
+		t.Errorf("180 requests without an answer: the operator is told %d times: %q", len(told), told)
+	}
 }
 
 // TestQuestionsOfOpenWatches counts what open watches ask: those of one reader ask as much as one, and those of many readers

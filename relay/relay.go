@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -62,7 +63,7 @@ type Options struct {
 	Trace func(discovery.Resource) *reflector.Trace
 
 	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or loaded, or nobody can say who the
-	// reader of a new request is, or what it may do. If nil, nobody is told.
+	// reader of a new request is, or what it may do, which is told once a minute for all readers. If nil, nobody is told.
 	OnProblem func(error)
 }
 
@@ -85,6 +86,21 @@ type Relay struct {
 	done      chan struct{} // closed when Run has ended
 
 	compressing chan struct{} // see reply
+
+	unknownUser, unknownRight complaint
+}
+
+// A complaint tells the operator, once in each complaintPeriod, that a question about readers has no
+// answer. Readers who get a 503 come again, and a stranger can come with any token.
+type complaint struct{ told atomic.Int64 } // when, in Unix nanoseconds
+
+const complaintPeriod = time.Minute
+
+func (c *complaint) tell(opts *Options, err error) {
+	now, told := time.Now().UnixNano(), c.told.Load()
+	if now-told >= int64(complaintPeriod) && c.told.CompareAndSwap(told, now) {
+		opts.problem(err)
+	}
 }
 
 // New returns a relay that has not started. The client is the relay's own access to the upstream: it must be allowed to list and watch
@@ -170,7 +186,7 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	case req.Context().Err() != nil:
 		return req.Context().Err() // nobody reads it
 	case err != nil:
-		r.opts.problem(fmt.Errorf("relay: find out who a reader is: %w", err))
+		r.unknownUser.tell(&r.opts, fmt.Errorf("relay: find out who a reader is: %w", err))
 		return errUnknown
 	case user == nil:
 		return apierrors.NewUnauthorized("Unauthorized")
