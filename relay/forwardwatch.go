@@ -29,9 +29,10 @@ func (r *Relay) askWatch(w http.ResponseWriter, g *guard, forward func(http.Resp
 	g.req = g.req.WithContext(ctx)
 	watch := &forwardedWatch{flushed: flushed{newBody(w, 0)}, turn: make(chan struct{}, 1), guard: g}
 	var asking sync.WaitGroup
+	first := g.untilDue()
 	asking.Go(func() {
 		defer cancel()
-		watch.askWhileIdle()
+		watch.askWhileIdle(first)
 	})
 	defer func() {
 		cancel()
@@ -45,9 +46,10 @@ func (r *Relay) askWatch(w http.ResponseWriter, g *guard, forward func(http.Resp
 	forward(watch, g.req)
 }
 
-// askWhileIdle returns when the reader has lost the right, when the request ends, or when the relay does.
-func (o *forwardedWatch) askWhileIdle() {
-	for wait := recheck; ; {
+// askWhileIdle asks after the time wait, and again. It returns when the reader has lost the right, when the request ends, or when the
+// relay does.
+func (o *forwardedWatch) askWhileIdle(wait time.Duration) {
+	for {
 		select {
 		case <-time.After(wait):
 		case <-o.guard.req.Context().Done():
