@@ -14,8 +14,8 @@ import (
 //
 //  1. Before anything is sent, a request asks who its reader is and what they may. Answers are
 //     remembered for a time, which begins with the question.
-//  2. A list or an object is asked about once: it was made before the answer, and is sent within
-//     [answerTimeout].
+//  2. A list or an object is asked about once. It is made some seconds later at most, unless the API
+//     server makes it and takes longer, and is sent within [answerTimeout].
 //  3. A watch asks again when its last question is older than [recheck]: while it is idle, and before
 //     each write. So what is made after a no is not written, however slowly the reader reads.
 //  4. While a question has no answer, events go on for [unsure] after the last yes. Then they wait

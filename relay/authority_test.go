@@ -31,6 +31,7 @@ const (
 	ttl        = time.Minute // see guarded
 	answered   = ttl + recheck + 2*reviewTimeout
 	unanswered = ttl + unsure + 2*reviewTimeout
+	listed     = ttl + 15*time.Second // a review, and the wait for a version
 )
 
 // TestAuthorityInTime withdraws the right of readers, and looks at when everything was made that they get afterwards.
@@ -52,6 +53,9 @@ func TestAuthorityInTime(t *testing.T) {
 			bound := answered
 			if w.reviews == "failing" || w.reviews == "flapping" {
 				bound = unanswered
+			}
+			if w.reader == "list" {
+				bound = listed
 			}
 			name := fmt.Sprintf("seed %d: a %s, the server %s, the reviews %s", seed, w.reader, w.server, w.reviews)
 			if late := w.last - w.at; late > bound {
