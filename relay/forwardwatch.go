@@ -16,11 +16,13 @@ import (
 type forwardedWatch struct {
 	flushed
 
-	turn  chan struct{} // holds one while somebody uses the fields below, or writes
-	guard *guard
-	lines bool // it is JSON, a line for each event
-	mid   bool // a line was written in part
-	ended bool // with an ERROR
+	turn    chan struct{} // holds one while somebody uses the fields below, or writes
+	guard   *guard
+	begun   bool  // its head was written
+	lines   bool  // it is JSON, a line for each event
+	mid     bool  // a line was written in part
+	ended   bool  // with an ERROR, or refused
+	refused error // before the upstream has answered; it is the answer
 }
 
 // askWatch answers a watch with what forward brings from the upstream.
@@ -37,6 +39,9 @@ func (r *Relay) askWatch(w http.ResponseWriter, g *guard, forward func(http.Resp
 	defer func() {
 		cancel()
 		asking.Wait()
+		if watch.refused != nil {
+			writeError(watch.flushed, watch.refused)
+		}
 		watch.close()
 		// ReverseProxy aborts the answer if the upstream does not end it. After an ERROR it has ended.
 		if p := recover(); p != nil && (p != any(http.ErrAbortHandler) || !watch.ended) {
@@ -73,7 +78,11 @@ func (o *forwardedWatch) askWhileIdle(wait time.Duration) {
 func (o *forwardedWatch) WriteHeader(code int) {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
+	if o.ended {
+		return // what follows is about the end of the request
+	}
 	h := o.Header()
+	o.begun = true
 	o.lines = code == http.StatusOK && h.Get("Content-Type") == "application/json" && h.Get("Content-Encoding") == ""
 	o.flushed.WriteHeader(code)
 }
@@ -106,10 +115,15 @@ func (o *forwardedWatch) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// end writes an ERROR event behind a whole event, if the answer is JSON. Other forms end without.
+// end writes an ERROR event behind a whole event, if the answer is JSON. Other forms end without. What
+// has not begun ends with the error as its answer, which is for the goroutine of forward to write.
 func (o *forwardedWatch) end(err error) {
 	known := apierrors.APIStatus(nil)
-	if o.lines && errors.As(err, &known) {
+	switch {
+	case !errors.As(err, &known):
+	case !o.begun:
+		o.ended, o.refused = true, err
+	case o.lines:
 		o.ended = true
 		_ = send(o, errorEvent(err)) // an error is a client that hung up
 	}

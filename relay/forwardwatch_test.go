@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -55,4 +57,22 @@ func TestEndOfAForwardedWatch(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.what, got, tt.want)
 		}
 	}
+}
+
+// TestRefusalBeforeAForwardedWatch has the answer to a watch whose reader has lost the right while the upstream does not answer.
+func TestRefusalBeforeAForwardedWatch(t *testing.T) {
+	t.Parallel()
+	guarded(t, Options{}, func(r *rig, a *authority) {
+		if _, err := r.server.Hold("watch"); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { a.set(func() { delete(a.tokens, "t-alice") }) })
+		client := &http.Client{Transport: bearing{"t-alice", r.http.Transport}}
+		got := r.do(client, "http://localhost/api/v1/pods?watch=true", func(req *http.Request) {
+			req.Header.Set("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+		})
+		if got.code != http.StatusUnauthorized || !strings.Contains(got.body, `"code":401}`) {
+			t.Errorf("%d %q", got.code, got.body)
+		}
+	})
 }
