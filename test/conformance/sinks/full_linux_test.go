@@ -68,7 +68,7 @@ func testFullFileSystem(t *testing.T) {
 			if size != unix.RLIM_INFINITY {
 				var fs unix.Statfs_t
 				must(t, unix.Statfs(dir, &fs))
-				size = min(size, 1<<20) + (fs.Blocks-fs.Bfree)*uint64(fs.Bsize) //nolint:gosec // a block has some KB
+				size = min(size, 1<<20) + (fs.Blocks-fs.Bfree)*uint64(fs.Bsize)
 			} else {
 				size = 64 << 20
 			}
