@@ -53,7 +53,7 @@ var plants = []plant{
 	// Pages.
 	planted("a page begins with the last object of the one before", watchcache, `object.Key(p.Objects[limit-1]) + "\x00"`, "object.Key(p.Objects[limit-1])"),
 	planted("the pages of a list are of the present", watchcache, "return c.exact(ctx, q.Selection, token.Start, token.Version, limit)",
-		"return c.page(ctx, q.Selection, token.Start, 0, limit)"),
+		"return c.ListAt(q.Selection, token.Start, c.Version(), limit)"),
 	planted("a list from the cache obeys a limit", watchcache, "\t\tlimit = 0 // kube-apiserver ignores the limit of a list from its cache\n", ""),
 
 	// The selectors.
