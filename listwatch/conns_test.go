@@ -57,6 +57,7 @@ func TestConnectionsOfAList(t *testing.T) {
 				config.Compression = transport.CompressionGzip
 			}
 			client := serveInMemory(t, config, func(w http.ResponseWriter, req *http.Request) {
+				synctest.Wait() // the client has closed the connection of the page before, on another goroutine
 				page := req.URL.Query().Get("continue")
 				if page == "" {
 					page = "1"
