@@ -21,7 +21,7 @@ type feed struct {
 	fields *selectable
 
 	mu    sync.Mutex
-	point reflector.Point // from which a reflector can go on with the cache's states; its Version is "" while there is none
+	point reflector.Point // from which a reflector can go on with the cache's states; its Version is "" before the first
 	lists int             // that the cache was filled with
 }
 

@@ -53,7 +53,7 @@ func metadataForm(version string) *form {
 }
 
 // negotiate returns the form that the API server would choose, or nil if only the upstream can write that,
-// or has to say that there is none. A client that likes protobuf or CBOR more than JSON gets JSON.
+// or has to refuse the request. A client that likes protobuf or CBOR more than JSON gets JSON.
 func negotiate(req *http.Request, u *upstream, verb string) *form {
 	accept := req.Header.Get("Accept")
 	if accept == "" {

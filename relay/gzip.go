@@ -29,7 +29,7 @@ type reply struct {
 }
 
 func (r *Relay) newReply(w http.ResponseWriter, req *http.Request) *reply {
-	// As kube-apiserver reads it: a gzip with a weight is none.
+	// As kube-apiserver reads it: a gzip with a weight does not count.
 	codings := strings.Split(req.Header.Get("Accept-Encoding"), ",")
 	takesGzip := slices.ContainsFunc(codings, func(c string) bool { return strings.TrimSpace(c) == "gzip" })
 	return &reply{body: newBody(w, answerTimeout), takesGzip: takesGzip, compressing: r.compressing}

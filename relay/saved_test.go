@@ -144,7 +144,7 @@ func (s *savedLife) restart(kill bool) {
 
 var oldness = regexp.MustCompile(`pods (?:ok|too old), (.*) old`)
 
-// age returns what /readyz and the header Age say, and checks that answers agree with both. header is -1 if there is none.
+// age returns what /readyz and the header Age say, and checks that answers agree with both. header is -1 if the answer has no Age.
 func (s *savedLife) age() (ready time.Duration, header int) {
 	synctest.Wait() // for what comes now
 	text := s.get("/readyz")
