@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -22,7 +22,7 @@ type Copy[T any] interface {
 
 	// Held returns what identifies the row of each key, in the order of keys, and the zero Meta for a key that has no row. If a
 	// transaction is open, Held sees what it has written.
-	Held(ctx context.Context, keys []string) ([]listwatch.Meta, error)
+	Held(ctx context.Context, keys []string) ([]source.Meta, error)
 
 	// Keys returns the keys of the rows, in ascending order of bytes: at most limit keys, all of them greater than after. It
 	// returns none if there are no more. If a transaction is open, Keys sees what it has written.
@@ -57,7 +57,7 @@ var ErrFenced = errors.New("another program has opened the copy, and writes to i
 // Change is one change of a row.
 type Change[T any] struct {
 	// Meta identifies the object, as the server sent it. If the object was deleted while nobody looked, Meta is what the row said.
-	Meta listwatch.Meta
+	Meta source.Meta
 
 	// Object is the object, or its last state if it was deleted. It is the zero T if nobody has seen that state.
 	Object T

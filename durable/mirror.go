@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/goexit"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -25,7 +25,7 @@ import (
 // Transform of the [listwatch.Options]: then it is in quarantine, its key is among the unsure keys of the point, and everything
 // else goes on.
 type Mirror[T object.Object] struct {
-	lw   listwatch.ListWatcher[T]
+	lw   source.ListWatcher[T]
 	copy Copy[T]
 	opts Options
 
@@ -97,7 +97,7 @@ const lastCommit = 10 * time.Second
 var ErrRunning = errors.New("durable: Run was called while the mirror runs")
 
 // New returns a Mirror that has not started. It returns an error if opts.Stream lacks the cluster or the resource.
-func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options) (*Mirror[T], error) {
+func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*Mirror[T], error) {
 	switch {
 	case opts.Stream.Cluster == "":
 		return nil, errors.New("durable: Options.Stream.Cluster is empty: a copy must say which cluster it is of, see ClusterUID")

@@ -24,7 +24,7 @@ type twice struct {
 	lists int
 }
 
-func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
+func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[*thing], error) {
 	page, err := l.Client.List(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -34,13 +34,13 @@ func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.P
 	}
 	other, meta := *page.Items[0], page.Metas[0]
 	other.ResourceVersion, meta.ResourceVersion = "9000", "9000"
-	page.Items, page.Metas = append([]*thing{&other}, page.Items...), append([]listwatch.Meta{meta}, page.Metas...)
+	page.Items, page.Metas = append([]*thing{&other}, page.Items...), append([]source.Meta{meta}, page.Metas...)
 	return page, nil
 }
 
 func (l *twice) ListParts(
-	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, listwatch.Meta, bool), part func(source.Part[*thing]) error,
-) (*listwatch.Page[*thing], error) {
+	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, source.Meta, bool), part func(source.Part[*thing]) error,
+) (*source.Page[*thing], error) {
 	page, err := l.List(ctx, opts)
 	if err != nil {
 		return nil, err

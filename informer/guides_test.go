@@ -202,7 +202,7 @@ func Example_drop() {
 }
 
 func Example_indexers() {
-	var pods listwatch.ListWatcher[*Pod]
+	var pods source.ListWatcher[*Pod]
 	cache := informer.New(pods, informer.Options[*Pod]{
 		Indexers: store.Indexers[*Pod]{
 			"node": func(pod *Pod) []string { return []string{pod.Spec.NodeName} },
@@ -213,7 +213,7 @@ func Example_indexers() {
 }
 
 func Example_ownerIndex() {
-	var pods listwatch.ListWatcher[*Pod]
+	var pods source.ListWatcher[*Pod]
 	var key string
 	cache := informer.New(pods, informer.Options[*Pod]{
 		Indexers: store.Indexers[*Pod]{
@@ -362,7 +362,7 @@ func Example_waitFor() {
 
 func Example_checkpoint() {
 	namespaceResource := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	_ = func(ctx context.Context, client *transport.Client, pods listwatch.ListWatcher[*Pod]) error {
+	_ = func(ctx context.Context, client *transport.Client, pods source.ListWatcher[*Pod]) error {
 		namespaces, err := listwatch.New(client, namespaceResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
 		if err != nil {
 			return err
@@ -397,7 +397,7 @@ func Example_stats() {
 }
 
 func Example_mutations() {
-	_ = func(t *testing.T, pods listwatch.ListWatcher[*Pod]) {
+	_ = func(t *testing.T, pods source.ListWatcher[*Pod]) {
 		cache := informer.New(pods, informer.Options[*Pod]{})
 		informertest.DetectMutations(t, cache) // before Run
 	}

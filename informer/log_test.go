@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -40,7 +41,7 @@ func (l *logged) String() string {
 
 // named is a ListWatcher that says what it lists, as a listwatch.Client does.
 type named struct {
-	listwatch.ListWatcher[*thing]
+	source.ListWatcher[*thing]
 }
 
 func (named) String() string { return "things in shop" }

@@ -42,7 +42,7 @@ func (a addresses) At(string, func() reflector.Point) {}
 // listed is a list while it arrives.
 type listed struct{ old, new addresses }
 
-func (l listed) Part(pods []*Pod, metas []listwatch.Meta) error {
+func (l listed) Part(pods []*Pod, metas []source.Meta) error {
 	for i, pod := range pods {
 		l.new[metas[i].Key] = pod.Status.PodIP
 	}
@@ -78,7 +78,7 @@ func listAndWatch(ctx context.Context, pods *listwatch.Client[*Pod]) error {
 		if err != nil {
 			return err // 410: list again
 		}
-		if event.Err == nil && event.Type != listwatch.Bookmark {
+		if event.Err == nil && event.Type != source.Bookmark {
 			fmt.Println(event.Type, event.Meta.Key)
 		}
 	}

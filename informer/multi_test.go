@@ -15,7 +15,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -274,7 +274,7 @@ func TestMultiAddThatFails(t *testing.T) {
 				t.Errorf("Add(%q) returned %v, want %s", namespace, err, want)
 			}
 		}
-		none := informer.NewMultiNamespace(func(string) (listwatch.ListWatcher[*thing], error) { return nil, nil }, informer.Options[*thing]{Logger: silent})
+		none := informer.NewMultiNamespace(func(string) (source.ListWatcher[*thing], error) { return nil, nil }, informer.Options[*thing]{Logger: silent})
 		if err := none.Add("a"); err == nil || !strings.Contains(err.Error(), "no ListWatcher") {
 			t.Errorf("Add returned %v", err)
 		}

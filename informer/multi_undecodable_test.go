@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -34,7 +35,7 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer client.Close()
-		multi := informer.NewMultiNamespace(func(namespace string) (listwatch.ListWatcher[*thing], error) {
+		multi := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*thing], error) {
 			return listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*thing]{
 				Namespace: namespace,
 				Transform: func(obj *thing) (*thing, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // withSynced is the handler of a diary that also writes down its OnSynced.
@@ -60,7 +60,7 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 			"informer": func(_ *testing.T, f *fake) program { return informer.New(f, informer.Options[*thing]{Logger: silent}) },
 			"multi": func(t *testing.T, f *fake) program {
 				t.Helper()
-				m := informer.NewMultiNamespace(func(string) (listwatch.ListWatcher[*thing], error) { return f, nil },
+				m := informer.NewMultiNamespace(func(string) (source.ListWatcher[*thing], error) { return f, nil },
 					informer.Options[*thing]{Logger: silent})
 				if err := m.Add("shop"); err != nil {
 					t.Fatal(err)

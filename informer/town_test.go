@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -43,7 +43,7 @@ func (s *town) set(key string, value int) {
 	s.in(namespace).set(key, value)
 }
 
-func (s *town) open(namespace string) (listwatch.ListWatcher[*thing], error) {
+func (s *town) open(namespace string) (source.ListWatcher[*thing], error) {
 	if namespace == "forbidden" {
 		return nil, errors.New("not that one")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/typecheck"
 	"github.com/relist-go/relist/listwatch/internal/unstructured"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -81,12 +82,12 @@ func (d *decoder[T]) checkNamespace(encoding *encoded, data []byte, obj T) error
 // decode returns the object, and its metadata as they were before the transform. If
 // the object cannot be used, decode returns the reason and as much of the metadata
 // as can be read.
-func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (T, Meta, *ObjectError) {
+func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (T, source.Meta, *source.ObjectError) {
 	obj, meta, bad := d.read(encoding, data, kind)
 	if bad == nil && d.transform != nil {
 		var err error
 		if obj, err = d.apply(obj); err != nil {
-			return *new(T), meta, &ObjectError{Meta: meta, Err: err}
+			return *new(T), meta, &source.ObjectError{Meta: meta, Err: err}
 		}
 	}
 	return obj, meta, bad
@@ -95,11 +96,11 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 // read does what decode does before the transform. It calls code of T (UnmarshalJSON, the
 // getters) with bytes from a server, and recovers from a panic there, because one odd
 // object must not end the program.
-func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta Meta, bad *ObjectError) {
+func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta source.Meta, bad *source.ObjectError) {
 	defer func() {
 		if p := recover(); p != nil {
 			meta = encoding.Identify(data).Meta()
-			obj, bad = *new(T), &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T panicked: %v", obj, p)}
+			obj, bad = *new(T), &source.ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T panicked: %v", obj, p)}
 		}
 	}()
 	err := encoding.decode(data, kind, &obj)
@@ -111,17 +112,17 @@ func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersi
 	}
 	if err != nil {
 		meta = encoding.Identify(data).Meta()
-		return *new(T), meta, &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
+		return *new(T), meta, &source.ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
 	}
 	if obj.GetName() == "" {
 		meta = encoding.Identify(data).Meta()
-		return *new(T), meta, &ObjectError{Meta: meta, Err: errNoName}
+		return *new(T), meta, &source.ObjectError{Meta: meta, Err: errNoName}
 	}
 	if err := d.checkNamespace(encoding, data, obj); err != nil {
 		meta = encoding.Identify(data).Meta()
-		return *new(T), meta, &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
+		return *new(T), meta, &source.ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
 	}
-	meta = Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
+	meta = source.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 	if d.kinds && !kind.Empty() {
 		setMissingKind(obj, kind)
 	}
@@ -144,8 +145,8 @@ func (e *encoded) decode(object []byte, kind schema.GroupVersionKind, into any) 
 var errNoName = errors.New("metadata.name is missing")
 
 // refuse returns the error for an object that must not be decoded.
-func refuse(encoding *encoded, data []byte, err error) *ObjectError {
-	return &ObjectError{Meta: encoding.Identify(data).Meta(), Err: err}
+func refuse(encoding *encoded, data []byte, err error) *source.ObjectError {
+	return &source.ObjectError{Meta: encoding.Identify(data).Meta(), Err: err}
 }
 
 // apply runs the user's transform.

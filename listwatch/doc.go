@@ -18,9 +18,9 @@
 // decoded. source.EachKnown does not decode an object again if its caller has the same version.
 //
 // An object that cannot be decoded does not end the list or the stream. The list or the
-// event then contains an [ObjectError] with the object's key, if the key can be read from
+// event then contains a [source.ObjectError] with the object's key, if the key can be read from
 // the metadata, and the other objects follow as usual.
 //
-// Begin with [ListWatcher], the interface that a reflector needs, and [Client], which
+// Begin with [source.ListWatcher], the interface that a reflector needs, and [Client], which
 // implements that interface over HTTP.
 package listwatch

@@ -37,7 +37,7 @@ func TestEachInEveryFormat(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, limit %d", name, limit), func(t *testing.T) {
 				var (
 					items []*listwatch.Raw
-					metas []listwatch.Meta
+					metas []source.Meta
 					parts []string
 				)
 				list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p source.Part[*listwatch.Raw]) error {

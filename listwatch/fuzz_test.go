@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -68,7 +69,7 @@ func FuzzFrame(f *testing.F) {
 		if event.Type.String() != word {
 			t.Fatalf("%q has type %s, got %v", data, word, event.Type)
 		}
-		if event.Type == Bookmark || event.Err != nil {
+		if event.Type == source.Bookmark || event.Err != nil {
 			return
 		}
 		var want *unstructured.Unstructured

@@ -24,13 +24,13 @@ func TestGet(t *testing.T) {
 	if asked != "/api/v1/namespaces/n/configmaps/a" {
 		t.Errorf("asked for %s", asked)
 	}
-	if obj.Data["k"] != "v" || meta != (Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}) {
+	if obj.Data["k"] != "v" || meta != (source.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}) {
 		t.Errorf("got %+v, %+v", obj, meta)
 	}
 }
 
 func TestGetThatFails(t *testing.T) {
-	isObjectError := func(err error) bool { return errors.As(err, new(*ObjectError)) }
+	isObjectError := func(err error) bool { return errors.As(err, new(*source.ObjectError)) }
 	for name, test := range map[string]struct {
 		key     string
 		handler http.HandlerFunc

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // withoutNamespace is a type for cluster-scoped objects, or one with a mistyped tag.
@@ -52,7 +54,7 @@ func TestNamespaceThatTheGetterDoesNotReturn(t *testing.T) {
 	checkNamespaceErrors(t, own.Items, own.Errors)
 }
 
-func checkNamespaceErrors[T any](t *testing.T, items []T, errors []*ObjectError) {
+func checkNamespaceErrors[T any](t *testing.T, items []T, errors []*source.ObjectError) {
 	t.Helper()
 	if len(items) != 0 || len(errors) != 2 || errors[0].Meta.Key != "n/a" || errors[1].Meta.Key != "m/a" {
 		t.Fatalf("items %+v, errors %+v", items, errors)

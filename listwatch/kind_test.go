@@ -178,7 +178,7 @@ func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 					body(fmt.Sprintf(list, foo+","+foo))(w, req)
 				}
 			}), Options[*configMap]{})
-			var page *Page[*configMap]
+			var page *source.Page[*configMap]
 			for _, token := range []string{"", "next"} {
 				var err error
 				if page, err = r.List(t.Context(), metav1.ListOptions{Continue: token}); err != nil {

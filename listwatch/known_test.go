@@ -16,14 +16,14 @@ import (
 )
 
 // knownFrom returns what a caller that holds these objects tells of them.
-func knownFrom(held ...*configMap) func(key string) (*configMap, Meta, bool) {
-	return func(key string) (*configMap, Meta, bool) {
+func knownFrom(held ...*configMap) func(key string) (*configMap, source.Meta, bool) {
+	return func(key string) (*configMap, source.Meta, bool) {
 		for _, obj := range held {
 			if object.Key(obj) == key {
-				return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
+				return obj, source.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
 			}
 		}
-		return nil, Meta{}, false
+		return nil, source.Meta{}, false
 	}
 }
 
@@ -69,7 +69,7 @@ func TestEachKnownWithoutListParts(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
 	var items []*configMap
-	_, err := source.EachKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held), func(p source.Part[*configMap]) error {
+	_, err := source.EachKnown(t.Context(), struct{ source.ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held), func(p source.Part[*configMap]) error {
 		items = append(items, p.Items...)
 		return nil
 	})
@@ -94,9 +94,9 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		fmt.Fprintf(&text, `{"metadata":{"name":%q,"namespace":"n","uid":"u","resourceVersion":%q,"labels":{"app":"web","tier":"front"}},"data":{"k":"v"}}`, obj.Name, obj.ResourceVersion)
 	}
 	text.WriteString(`]}`)
-	known := func(key string) (*configMap, Meta, bool) {
+	known := func(key string) (*configMap, source.Meta, bool) {
 		obj, ok := held[key]
-		return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
+		return obj, source.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
 	}
 	d, err := newDecoder[*configMap](nil, nil, false, JSON)
 	if err != nil {
@@ -128,8 +128,8 @@ func FuzzKnown(f *testing.F) {
 		if bad != nil || !jsontext.Value(item).IsValid() {
 			return
 		}
-		asked := Meta{}
-		_, _, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, Meta, bool) {
+		asked := source.Meta{}
+		_, _, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, source.Meta, bool) {
 			asked.Key = key
 			return obj, meta, true
 		})
@@ -143,6 +143,6 @@ func FuzzKnown(f *testing.F) {
 // objects.
 type overriding struct{ *Client[*configMap] }
 
-func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
-	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
+func (o *overriding) List(context.Context, metav1.ListOptions) (*source.Page[*configMap], error) {
+	return &source.Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
 }

@@ -17,16 +17,16 @@ import (
 
 // pageOptions are what a caller wants of a page.
 type pageOptions[T any] struct {
-	known   func(key string) (T, Meta, bool) // nil: the caller has none of the objects
-	shard   *shard                           // nil: any object
-	part    func(source.Part[T]) error       // takes the objects while they arrive; nil: they are in the page
-	earlier expected                         // the kind of the items, as earlier pages have told it
-	learn   func(kind expected)              // is told the kind of the items of a whole page; may be nil
+	known   func(key string) (T, source.Meta, bool) // nil: the caller has none of the objects
+	shard   *shard                                  // nil: any object
+	part    func(source.Part[T]) error              // takes the objects while they arrive; nil: they are in the page
+	earlier expected                                // the kind of the items, as earlier pages have told it
+	learn   func(kind expected)                     // is told the kind of the items of a whole page; may be nil
 }
 
 // decodePage reads one page of a list. It decodes objects as their bytes arrive, and
 // holds the bytes of one object at a time.
-func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts pageOptions[T]) (*Page[T], error) {
+func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts pageOptions[T]) (*source.Page[T], error) {
 	encoding := d.withMediaType(resp.MediaType)
 	if encoding == nil {
 		return nil, resp.UnexpectedContent()
@@ -74,7 +74,7 @@ type pageDecoder[T object.Object] struct {
 	bounded  *boundedReader
 
 	list *format.List
-	page Page[T]
+	page source.Page[T]
 	kind expected
 	size int // of the objects in page, in bytes
 
@@ -153,7 +153,7 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 	}
 	obj, meta, known := reuse(p.encoding, object, p.known)
 	if !known {
-		var bad *ObjectError
+		var bad *source.ObjectError
 		// A list of custom resources has its kind after its items, but there each item names its own kind.
 		if obj, meta, bad = p.decoder.decode(p.encoding, object, p.itemKind()); bad != nil {
 			return p.bad(object, bad)
@@ -163,7 +163,7 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 	return p.add(obj, meta)
 }
 
-func (p *pageDecoder[T]) add(obj T, meta Meta) error {
+func (p *pageDecoder[T]) add(obj T, meta source.Meta) error {
 	p.page.Items = append(p.page.Items, obj)
 	p.page.Metas = append(p.page.Metas, meta)
 	return p.shard.check(meta)
@@ -171,7 +171,7 @@ func (p *pageDecoder[T]) add(obj T, meta Meta) error {
 
 // bad records an item that cannot be used. If the item's bytes are not even a value, they may be a
 // part of something else, so bad returns an error: the whole list is malformed.
-func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
+func (p *pageDecoder[T]) bad(object []byte, bad *source.ObjectError) error {
 	if !p.encoding.Valid(object) {
 		return fmt.Errorf("%w: %w", errMalformed, bad)
 	}
@@ -231,7 +231,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 // reuse returns the known object that has the UID and the resourceVersion of an item. It reads only
 // what identifies the item, and decodes nothing else.
-func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, Meta, bool)) (obj T, meta Meta, ok bool) {
+func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, source.Meta, bool)) (obj T, meta source.Meta, ok bool) {
 	if known == nil {
 		return obj, meta, false
 	}
@@ -242,7 +242,7 @@ func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, Met
 	key := id.Key() // the one allocation for a known item
 	obj, meta, ok = known(key)
 	if !ok || string(id.UID) != string(meta.UID) || string(id.ResourceVersion) != meta.ResourceVersion {
-		return *new(T), Meta{}, false
+		return *new(T), source.Meta{}, false
 	}
 	meta.Key = key
 	return obj, meta, true

@@ -148,8 +148,8 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], text bool) {
 	t.Helper()
 	held := &note{Text: "held"}
-	known := func(key string) (*note, listwatch.Meta, bool) {
-		return held, listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
+	known := func(key string) (*note, source.Meta, bool) {
+		return held, source.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
 	}
 	var items []*note
 	list, err := source.EachKnown(ctx, r, metav1.ListOptions{}, known, func(p source.Part[*note]) error {
@@ -164,10 +164,10 @@ func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], t
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	if e, err := watch.Next(); err != nil || e.Type != listwatch.Modified || e.Meta.ResourceVersion != "6" || (e.Object.Text == "three") != text {
+	if e, err := watch.Next(); err != nil || e.Type != source.Modified || e.Meta.ResourceVersion != "6" || (e.Object.Text == "three") != text {
 		t.Errorf("event %+v, %v", e, err)
 	}
-	if e, err := watch.Next(); err != nil || e.Type != listwatch.Bookmark || e.Meta.ResourceVersion != "7" {
+	if e, err := watch.Next(); err != nil || e.Type != source.Bookmark || e.Meta.ResourceVersion != "7" {
 		t.Errorf("bookmark %+v, %v", e, err)
 	}
 	if _, err := watch.Next(); !errors.Is(err, io.EOF) {

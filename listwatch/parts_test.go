@@ -236,7 +236,7 @@ func TestEachReturnsTheErrorOfAPart(t *testing.T) {
 				requests++
 				body(listText(600, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
 			}), Options[*configMap]{})
-			for name, lw := range map[string]ListWatcher[*configMap]{"Resource": r, "whole pages": struct{ ListWatcher[*configMap] }{r}} {
+			for name, lw := range map[string]source.ListWatcher[*configMap]{"Resource": r, "whole pages": struct{ source.ListWatcher[*configMap] }{r}} {
 				calls := 0
 				list, err := source.Each(t.Context(), lw, metav1.ListOptions{}, func(source.Part[*configMap]) error {
 					if calls++; calls == fails {

@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
 // readProtobufList reads a body as the answer to a list.
-func readProtobufList(t testing.TB, body io.Reader) (*Page[*protoMap], error) {
+func readProtobufList(t testing.TB, body io.Reader) (*source.Page[*protoMap], error) {
 	t.Helper()
 	d, err := newDecoder[*protoMap](nil, nil, false, Protobuf, JSON)
 	if err != nil {

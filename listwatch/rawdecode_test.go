@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/internal/podlist"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -85,7 +86,7 @@ func benchmarkList[T object.Object](b *testing.B, text []byte) {
 	}
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	var page *Page[T]
+	var page *source.Page[T]
 	for b.Loop() {
 		if page, err = decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text)), MediaType: JSON.MediaType()}, d, pageOptions[T]{}); err != nil {
 			b.Fatal(err)

@@ -95,7 +95,7 @@ type Options[T object.Object] struct {
 	// Transform changes an object before it is kept: it may remove parts that the program
 	// does not need, and may return another object. It runs once for every decoded object, on
 	// the goroutine that decodes. It does not run for a known object that [source.EachKnown]
-	// reuses. If it returns an error, the result is an [ObjectError]. The metadata
+	// reuses. If it returns an error, the result is a [source.ObjectError]. The metadata
 	// of an object are read before the transform, so a transform that clears the
 	// resourceVersion hides no update.
 	Transform func(T) (T, error)
@@ -108,7 +108,7 @@ type Options[T object.Object] struct {
 // does not return the name, the UID or the resourceVersion that the object has. The error
 // names the getter, and says what to write instead. GetNamespace may return "" in a type
 // for cluster-scoped objects. If an object has a namespace that GetNamespace does not
-// return, the result is an [ObjectError], because two such objects could have one key. As
+// return, the result is a [source.ObjectError], because two such objects could have one key. As
 // with encoding/json, a field without a tag stays empty.
 //
 // As in client-go, kind and apiVersion of a struct are empty, because items of a list have
@@ -156,8 +156,8 @@ func (r *Client[T]) Itself() any { return r }
 // String names the resource as errors do: "deployments.apps in default".
 func (r *Client[T]) String() string { return r.what }
 
-// List implements [ListWatcher].
-func (r *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
+// List implements [source.ListWatcher].
+func (r *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[T], error) {
 	page, err := r.list(ctx, opts, pageOptions[T]{})
 	if err != nil {
 		return nil, describe("list", r.what, err)
@@ -168,8 +168,8 @@ func (r *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T]
 // ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a
 // page.
 func (r *Client[T]) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(source.Part[T]) error,
-) (*Page[T], error) {
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, source.Meta, bool), part func(source.Part[T]) error,
+) (*source.Page[T], error) {
 	var refused error
 	page, err := r.list(ctx, opts, pageOptions[T]{known: known, part: func(p source.Part[T]) error {
 		refused = part(p)
@@ -184,7 +184,7 @@ func (r *Client[T]) ListParts(
 	return page, nil
 }
 
-func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*Page[T], error) {
+func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*source.Page[T], error) {
 	if err := r.checkShardOption(&opts); err != nil {
 		return nil, err
 	}
@@ -208,8 +208,8 @@ func (r *Client[T]) expected() expected {
 	return expected{partial: r.decoder.partial}
 }
 
-// Watch implements [ListWatcher]. It sets opts.Watch.
-func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
+// Watch implements [source.ListWatcher]. It sets opts.Watch.
+func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[T], error) {
 	opts.Watch = true
 	if err := r.checkShardOption(&opts); err != nil {
 		return nil, describe("watch", r.what, err)
@@ -234,10 +234,10 @@ func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T
 }
 
 // Get fetches the most recent state of the object under key, which is namespace/name, or
-// name for a cluster-scoped object. The error is an [ObjectError] if the object exists but
+// name for a cluster-scoped object. The error is a [source.ObjectError] if the object exists but
 // cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it does not
 // exist. Get ignores the selectors of the resource.
-func (r *Client[T]) Get(ctx context.Context, key string) (T, Meta, error) {
+func (r *Client[T]) Get(ctx context.Context, key string) (T, source.Meta, error) {
 	obj, meta, err := r.get(ctx, key)
 	if err != nil {
 		return obj, meta, describe("get "+key+" of", r.gvr.GroupResource().String(), err)
@@ -245,7 +245,7 @@ func (r *Client[T]) Get(ctx context.Context, key string) (T, Meta, error) {
 	return obj, meta, nil
 }
 
-func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta Meta, err error) {
+func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Meta, err error) {
 	namespace, name, err := object.SplitKey(key)
 	if err != nil {
 		return obj, meta, err
@@ -270,11 +270,11 @@ func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta Meta, err 
 // Do sends a request whose answer is one object, and decodes the answer as Get does, within the same bound; package writer uses
 // it. Do sets Accept and Status of the request. If the server has accepted the request but its answer cannot be used, the error
 // says so.
-func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, Meta, error) {
+func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, source.Meta, error) {
 	req.Accept, req.Status = r.decoder.acceptObject(), r.decoder.status()
 	resp, err := r.client.Do(ctx, method, req, body)
 	if err != nil {
-		return *new(T), Meta{}, err
+		return *new(T), source.Meta{}, err
 	}
 	obj, meta, err := r.decodeAnswer(resp)
 	if err != nil {
@@ -284,7 +284,7 @@ func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request
 }
 
 // decodeAnswer reads the one object of an answer, and closes it.
-func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, err error) {
+func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.Meta, err error) {
 	defer resp.Body.Close()
 	encoding := r.decoder.withMediaType(resp.MediaType)
 	if encoding == nil {
@@ -314,7 +314,7 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, er
 
 // Metadata returns a [Client] for the metadata alone of the same objects, with the same
 // selectors. It drops the same members of the metadata.
-func (r *Client[T]) Metadata() (ListWatcher[*metav1.PartialObjectMetadata], error) {
+func (r *Client[T]) Metadata() (source.ListWatcher[*metav1.PartialObjectMetadata], error) {
 	var drop []string
 	for _, path := range r.opts.Drop {
 		if strings.HasPrefix(path, "metadata.") { // metadata alone have no tags for the other members in protobuf

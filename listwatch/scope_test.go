@@ -29,8 +29,8 @@ func TestScopeOf(t *testing.T) {
 	}{
 		{"a Resource", deployments, "deployments.apps", "shop"},
 		{"a type that embeds one", struct{ *listwatch.Client[partial] }{deployments}, "deployments.apps", "shop"},
-		{"Funcs", listwatch.Funcs[partial]{Name: "things"}, "things", ""},
-		{"a ListWatcher alone", struct{ listwatch.ListWatcher[partial] }{deployments}, "", ""},
+		{"Funcs", source.Funcs[partial]{Name: "things"}, "things", ""},
+		{"a ListWatcher alone", struct{ source.ListWatcher[partial] }{deployments}, "", ""},
 	} {
 		if resource, namespace := source.ScopeOf(tt.lw); resource != tt.resource || namespace != tt.namespace {
 			t.Errorf("%s: %q, %q, want %q, %q", tt.name, resource, namespace, tt.resource, tt.namespace)

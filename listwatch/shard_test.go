@@ -46,7 +46,7 @@ func TestShard(t *testing.T) {
 			uid := types.UID(fmt.Sprintf("uid-%d", n))
 			in := 0
 			for i, part := range parts {
-				has := part.has(Meta{Key: "a/b", UID: uid})
+				has := part.has(source.Meta{Key: "a/b", UID: uid})
 				oracle, err := oracles[i].Matches(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
 				if err != nil || has != oracle {
 					t.Fatalf("%s in part %d of %d: %v, want %v, %v", uid, i, count, has, oracle, err)
@@ -106,7 +106,7 @@ func FuzzShard(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := part.has(Meta{Key: namespace + "/a", UID: types.UID(uid)}); got != want {
+		if got := part.has(source.Meta{Key: namespace + "/a", UID: types.UID(uid)}); got != want {
 			t.Errorf("%q, %s in %s: %v, want %v", selector, uid, namespace, got, want)
 		}
 	})
@@ -186,8 +186,8 @@ func TestShardIgnored(t *testing.T) {
 	if !errors.Is(err, ErrShardIgnored) || !source.IsMalformed(err) || !strings.Contains(err.Error(), "shop/a is not in "+none) {
 		t.Errorf("list: %v", err)
 	}
-	known := func(string) (*configMap, Meta, bool) {
-		return &configMap{}, Meta{UID: "u1", ResourceVersion: "4"}, true
+	known := func(string) (*configMap, source.Meta, bool) {
+		return &configMap{}, source.Meta{UID: "u1", ResourceVersion: "4"}, true
 	}
 	handedOver := func(source.Part[*configMap]) error { return errors.New("a part was handed over") }
 	if _, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, handedOver); !errors.Is(err, ErrShardIgnored) {

@@ -25,10 +25,10 @@ type watch[T object.Object] struct {
 	end      error               // what Next returns from now on
 }
 
-// Next implements [Watch].
-func (w *watch[T]) Next() (Event[T], error) {
+// Next implements [source.Watch].
+func (w *watch[T]) Next() (source.Event[T], error) {
 	if w.end != nil {
-		return Event[T]{}, w.end
+		return source.Event[T]{}, w.end
 	}
 	event, err := w.next()
 	switch {
@@ -40,13 +40,13 @@ func (w *watch[T]) Next() (Event[T], error) {
 	return event, w.end
 }
 
-func (w *watch[T]) next() (Event[T], error) {
+func (w *watch[T]) next() (source.Event[T], error) {
 	frame, err := w.stream.Next()
 	if err != nil {
 		return w.without(err)
 	}
 	if err := w.chooseEncoding(); err != nil {
-		return Event[T]{}, err
+		return source.Event[T]{}, err
 	}
 	return w.decode(frame)
 }
@@ -54,13 +54,13 @@ func (w *watch[T]) next() (Event[T], error) {
 // without handles an error in place of a frame. If the error concerns that frame
 // alone, without returns an event for it. Otherwise it returns the error, which ends
 // the stream.
-func (w *watch[T]) without(err error) (Event[T], error) {
+func (w *watch[T]) without(err error) (source.Event[T], error) {
 	var tooLarge *frames.TooLargeError
 	if !errors.As(err, &tooLarge) {
-		return Event[T]{}, err
+		return source.Event[T]{}, err
 	}
 	if err := w.chooseEncoding(); err != nil {
-		return Event[T]{}, err
+		return source.Event[T]{}, err
 	}
 	return w.lost(tooLarge), nil
 }
@@ -84,14 +84,14 @@ func (w *watch[T]) Ready() bool {
 	return ok && stream.Ready()
 }
 
-// Close implements [Watch].
+// Close implements [source.Watch].
 func (w *watch[T]) Close() error {
 	return w.stream.Close()
 }
 
 // decode returns an error if the stream must end, because the frame is an ERROR
 // event or not an event at all.
-func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
+func (w *watch[T]) decode(frame transport.Frame) (source.Event[T], error) {
 	kind := w.kind
 	event, object, err := w.split(frame, false)
 	if err == nil && event.Err != nil && !w.encoding.Valid(object) {
@@ -102,7 +102,7 @@ func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
 	return event, err
 }
 
-func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], object []byte, err error) {
+func (w *watch[T]) split(frame transport.Frame, careful bool) (event source.Event[T], object []byte, err error) {
 	word, object, err := w.encoding.SplitEvent(frame.Data, careful)
 	if err != nil {
 		return event, nil, fmt.Errorf("%w: %w (%.200q)", errMalformed, err, frame.Redact(frame.Data))
@@ -114,7 +114,7 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 	if !ok {
 		return event, nil, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, frame.Redact([]byte(word)))
 	}
-	if typ == Bookmark {
+	if typ == source.Bookmark {
 		event, err = w.bookmark(object)
 		return event, object, err
 	}
@@ -122,14 +122,14 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 	return event, object, w.shard.check(event.Meta)
 }
 
-func (w *watch[T]) event(typ source.Type, object []byte) Event[T] {
+func (w *watch[T]) event(typ source.Type, object []byte) source.Event[T] {
 	kind := w.encoding.Kind(object, false)
 	if err := w.kind.suspect(kind); err != nil {
 		bad := refuse(w.encoding, object, err)
 		// Also if the event says DELETED, because an object of this resource was not deleted.
-		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}
+		return source.Event[T]{Type: source.Modified, Meta: bad.Meta, Err: bad}
 	}
-	event := Event[T]{Type: typ}
+	event := source.Event[T]{Type: typ}
 	event.Object, event.Meta, event.Err = w.decoder.decode(w.encoding, object, schema.GroupVersionKind{})
 	if event.Err == nil && w.kind.learn(kind) && w.learn != nil {
 		w.learn(w.kind)
@@ -139,32 +139,32 @@ func (w *watch[T]) event(typ source.Type, object []byte) Event[T] {
 
 // bookmark reads a BOOKMARK. Its object contains little more than a resourceVersion, so bookmark does not
 // decode it into a T.
-func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
+func (w *watch[T]) bookmark(object []byte) (source.Event[T], error) {
 	version, end, err := w.encoding.Bookmark(object)
 	if err != nil {
-		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
+		return source.Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
 	}
-	return Event[T]{Type: Bookmark, Meta: Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
+	return source.Event[T]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }
 
 // lost returns the event for a frame that was larger than the limit. One object is lost, and the stream
 // continues with the others. The frame's first bytes tell which object it is, as far as they contain it.
-func (w *watch[T]) lost(tooLarge *frames.TooLargeError) Event[T] {
-	event := Event[T]{Type: Modified}
+func (w *watch[T]) lost(tooLarge *frames.TooLargeError) source.Event[T] {
+	event := source.Event[T]{Type: source.Modified}
 	word, object, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected
-	if typ, ok := parseType(word); ok && typ != Bookmark && len(object) > 0 {
+	if typ, ok := parseType(word); ok && typ != source.Bookmark && len(object) > 0 {
 		event.Meta = w.encoding.Identify(object).Meta()
 		if w.kind.check(w.encoding.Kind(object, false)) == nil {
 			event.Type = typ
 		}
 	}
-	event.Err = &ObjectError{Meta: event.Meta, Err: tooLarge}
+	event.Err = &source.ObjectError{Meta: event.Meta, Err: tooLarge}
 	return event
 }
 
 // parseType is the inverse of source.Type.String.
 func parseType(word string) (source.Type, bool) {
-	for t := Added; t <= Bookmark; t++ {
+	for t := source.Added; t <= source.Bookmark; t++ {
 		if t.String() == word {
 			return t, true
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/relay"
@@ -24,7 +24,7 @@ type Metrics struct {
 	reconcile reconcile
 
 	mu         sync.Mutex
-	reflectors map[string]source
+	reflectors map[string]observed
 	queues     map[string]queue
 }
 
@@ -46,7 +46,7 @@ func New(registerer prometheus.Registerer, opts Options) *Metrics {
 	m := &Metrics{
 		counters:   newCounters(opts.Buckets),
 		reconcile:  newReconcile(opts.Buckets),
-		reflectors: map[string]source{},
+		reflectors: map[string]observed{},
 		queues:     map[string]queue{},
 	}
 	if registerer != nil {
@@ -71,8 +71,8 @@ type WorkQueue interface {
 	Stats() controller.Stats
 }
 
-// source is an informer, or a reflector without one.
-type source struct {
+// observed is an informer, or a reflector without one.
+type observed struct {
 	status func() reflector.Status
 	stats  func() informer.Stats       // nil without an informer
 	relay  func() relay.ResourceStatus // nil if it is not one of a relay
@@ -81,12 +81,12 @@ type source struct {
 // Informer adds the gauges of an informer. Its counters come from [Metrics.Trace] with the same name. If an informer was added
 // with this name before, the new one takes its place.
 func (m *Metrics) Informer(name string, in Cache) {
-	m.add(name, source{status: in.Status, stats: in.Stats})
+	m.add(name, observed{status: in.Status, stats: in.Stats})
 }
 
 // NewInformer is [informer.New] for an informer that has all metrics: it sets [Metrics.Trace], besides the Trace that opts have, and
 // calls [Metrics.Informer].
-func NewInformer[T object.Object](m *Metrics, name string, lw listwatch.ListWatcher[T], opts informer.Options[T]) *informer.Informer[T] {
+func NewInformer[T object.Object](m *Metrics, name string, lw source.ListWatcher[T], opts informer.Options[T]) *informer.Informer[T] {
 	opts.Reflector.Trace = reflector.JoinTraces(opts.Reflector.Trace, m.Trace(name))
 	in := informer.New(lw, opts)
 	m.Informer(name, in)
@@ -94,14 +94,14 @@ func NewInformer[T object.Object](m *Metrics, name string, lw listwatch.ListWatc
 }
 
 // Reflector is [Metrics.Informer] for a reflector without an informer.
-func (m *Metrics) Reflector(name string, r Reporter) { m.add(name, source{status: r.Status}) }
+func (m *Metrics) Reflector(name string, r Reporter) { m.add(name, observed{status: r.Status}) }
 
 // Relay adds the gauges of each resource of a relay. Its name is that of the resource: pods, or deployments.apps. The counters come from
 // [Metrics.RelayTrace].
 func (m *Metrics) Relay(r *relay.Relay) {
 	for i, one := range r.Status().Resources {
 		of := func() relay.ResourceStatus { return r.Status().Resources[i] }
-		m.add(one.Resource.GroupResource().String(), source{
+		m.add(one.Resource.GroupResource().String(), observed{
 			status: func() reflector.Status { return of().Upstream },
 			relay:  of,
 		})
@@ -113,7 +113,7 @@ func (m *Metrics) RelayTrace(resource discovery.Resource) *reflector.Trace {
 	return m.Trace(resource.GroupResource().String())
 }
 
-func (m *Metrics) add(name string, s source) {
+func (m *Metrics) add(name string, s observed) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reflectors[valid(name)] = s

@@ -53,7 +53,7 @@ var (
 )
 
 // collect asks an informer or a reflector.
-func (s source) collect(ch chan<- prometheus.Metric, name string, now time.Time) {
+func (s observed) collect(ch chan<- prometheus.Metric, name string, now time.Time) {
 	status := s.status()
 	for _, g := range statusGauges {
 		g.collect(ch, moment{status, now}, name)

@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -29,10 +29,10 @@ func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newScripted()
-				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
-				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+				server.ask = func(context.Context, string) (*source.Page[partial], error) {
 					return pageOf("110", c.answer...), nil
 				}
 				var events []string
@@ -43,7 +43,7 @@ func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 					}},
 				})
 				stop := running(t, r)
-				(<-server.streams).undecodable(listwatch.Modified, newPartial("x", "u", "101"))
+				(<-server.streams).undecodable(source.Modified, newPartial("x", "u", "101"))
 				later(2 * time.Second)
 				stop()
 				if !slices.Equal(events, []string{c.want}) {

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
@@ -17,12 +16,12 @@ import (
 // is told comes together, and then, when it has waited, what it is told next.
 type burst struct {
 	*stream
-	here []any // listwatch.Event[string] or error
+	here []any // source.Event[string] or error
 }
 
 func (b *burst) Ready() bool { return len(b.here) > 0 }
 
-func (b *burst) Next() (listwatch.Event[string], error) {
+func (b *burst) Next() (source.Event[string], error) {
 	if !b.Ready() {
 		e, err := b.stream.Next() // an event, with those behind it for an error
 		var together *together
@@ -34,9 +33,9 @@ func (b *burst) Next() (listwatch.Event[string], error) {
 	first := b.here[0]
 	b.here = b.here[1:]
 	if err, ok := first.(error); ok {
-		return listwatch.Event[string]{}, err
+		return source.Event[string]{}, err
 	}
-	return first.(listwatch.Event[string]), nil
+	return first.(source.Event[string]), nil
 }
 
 // together are events that come at once, on their way through a stream.
@@ -50,9 +49,9 @@ type together struct {
 func (b *burst) send(events string, end error) {
 	t := &together{error: errors.New("a burst")}
 	for _, text := range strings.Fields(events) {
-		typ := map[byte]source.Type{'+': listwatch.Added, '~': listwatch.Modified, '-': listwatch.Deleted, '=': listwatch.Bookmark}[text[0]]
+		typ := map[byte]source.Type{'+': source.Added, '~': source.Modified, '-': source.Deleted, '=': source.Bookmark}[text[0]]
 		key, version, _ := strings.Cut(text[1:], "@")
-		t.events = append(t.events, listwatch.Event[string]{Type: typ, Object: key, Meta: listwatch.Meta{Key: key, ResourceVersion: version}})
+		t.events = append(t.events, source.Event[string]{Type: typ, Object: key, Meta: source.Meta{Key: key, ResourceVersion: version}})
 	}
 	if end != nil {
 		t.events = append(t.events, end)
@@ -85,7 +84,7 @@ func TestBatchIsAppliedInOrder(t *testing.T) {
 		if got := r.Status().ResourceVersion; got != "15" {
 			t.Errorf("the resume version is %s, want 15", got)
 		}
-		b.event(listwatch.Modified, "a", "16") // what comes alone
+		b.event(source.Modified, "a", "16") // what comes alone
 		r.told("update a")
 	})
 }
@@ -195,12 +194,12 @@ func TestSlowSinkIsNoSilence(t *testing.T) {
 		s := r.fake.open()
 		for version := 11; version < 14; version++ {
 			later(50 * time.Second)
-			s.event(listwatch.Bookmark, "", fmt.Sprint(version))
+			s.event(source.Bookmark, "", fmt.Sprint(version))
 		}
 		synctest.Wait()
 		r.sink.hook = func(string) { <-time.After(3 * time.Minute) }
 		for version := 14; version < 34; version++ {
-			more := listwatch.Event[string]{Type: listwatch.Modified, Object: "a", Meta: listwatch.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
+			more := source.Event[string]{Type: source.Modified, Object: "a", Meta: source.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
 			select {
 			case s.events <- more:
 			case <-s.ctx.Done():

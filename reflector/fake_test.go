@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -29,13 +28,13 @@ type fake struct {
 }
 
 type listAnswer struct {
-	page *listwatch.Page[string]
+	page *source.Page[string]
 	err  error
 }
 
 type watchAnswer struct {
 	stream *stream
-	as     listwatch.Watch[string] // what is handed over; the stream if nil
+	as     source.Watch[string] // what is handed over; the stream if nil
 	err    error
 }
 
@@ -45,7 +44,7 @@ func newFake() *fake {
 	}
 }
 
-func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[string], error) {
+func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[string], error) {
 	answers := f.lists
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		answers = f.asks
@@ -65,7 +64,7 @@ func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Pa
 	}
 }
 
-func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[string], error) {
+func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[string], error) {
 	asked := fmt.Sprintf("watch %q", opts.ResourceVersion)
 	if opts.TimeoutSeconds != nil {
 		asked += fmt.Sprintf(" for %ds", *opts.TimeoutSeconds)
@@ -88,13 +87,13 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 
 // page answers the list that is waited for.
 func (f *fake) page(version string, items ...string) {
-	f.lists <- listAnswer{page: &listwatch.Page[string]{Items: items, ResourceVersion: version}}
+	f.lists <- listAnswer{page: &source.Page[string]{Items: items, ResourceVersion: version}}
 }
 
 // answer answers the refetch that is waited for: at version the server has the objects of
 // these metas, and no other.
-func (f *fake) answer(version string, metas ...listwatch.Meta) {
-	page := &listwatch.Page[string]{ResourceVersion: version, Metas: metas}
+func (f *fake) answer(version string, metas ...source.Meta) {
+	page := &source.Page[string]{ResourceVersion: version, Metas: metas}
 	for _, meta := range metas {
 		page.Items = append(page.Items, meta.Key)
 	}
@@ -102,12 +101,12 @@ func (f *fake) answer(version string, metas ...listwatch.Meta) {
 }
 
 // stillBad answers the refetch that is waited for: the object is there, and cannot be decoded.
-func (f *fake) stillBad(version string, meta listwatch.Meta) {
-	f.asks <- listAnswer{page: &listwatch.Page[string]{ResourceVersion: version, Errors: []*listwatch.ObjectError{badField(meta)}}}
+func (f *fake) stillBad(version string, meta source.Meta) {
+	f.asks <- listAnswer{page: &source.Page[string]{ResourceVersion: version, Errors: []*source.ObjectError{badField(meta)}}}
 }
 
-func badField(meta listwatch.Meta) *listwatch.ObjectError {
-	return &listwatch.ObjectError{Meta: meta, Err: errors.New("bad field")}
+func badField(meta source.Meta) *source.ObjectError {
+	return &source.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
 
 // open answers the watch that is waited for.
@@ -120,19 +119,19 @@ func (f *fake) open() *stream {
 // stream is a watch that the test speaks on.
 type stream struct {
 	ctx    context.Context //nolint:containedctx // set by the call whose stream it is
-	events chan any        // listwatch.Event[string] or error
+	events chan any        // source.Event[string] or error
 	closed bool
 }
 
-func (s *stream) Next() (listwatch.Event[string], error) {
+func (s *stream) Next() (source.Event[string], error) {
 	select {
 	case e := <-s.events:
 		if err, ok := e.(error); ok {
-			return listwatch.Event[string]{}, err
+			return source.Event[string]{}, err
 		}
-		return e.(listwatch.Event[string]), nil
+		return e.(source.Event[string]), nil
 	case <-s.ctx.Done():
-		return listwatch.Event[string]{}, s.ctx.Err()
+		return source.Event[string]{}, s.ctx.Err()
 	}
 }
 
@@ -142,21 +141,21 @@ func (s *stream) Close() error {
 }
 
 func (s *stream) event(typ source.Type, object, version string) {
-	s.events <- listwatch.Event[string]{
+	s.events <- source.Event[string]{
 		Type:   typ,
 		Object: object,
-		Meta:   listwatch.Meta{Key: object, ResourceVersion: version},
+		Meta:   source.Meta{Key: object, ResourceVersion: version},
 	}
 }
 
 // undecodable is an event whose object cannot be decoded.
 func (s *stream) undecodable(typ source.Type, key, version string) {
-	meta := listwatch.Meta{Key: key, ResourceVersion: version}
-	s.events <- listwatch.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
+	meta := source.Meta{Key: key, ResourceVersion: version}
+	s.events <- source.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }
 
 // say sends an event, unless the client has hung up.
-func (s *stream) say(e listwatch.Event[string]) {
+func (s *stream) say(e source.Event[string]) {
 	select {
 	case s.events <- e:
 	case <-s.ctx.Done():
@@ -165,9 +164,9 @@ func (s *stream) say(e listwatch.Event[string]) {
 
 // end is the bookmark that ends the initial events.
 func (s *stream) end(version string) {
-	s.events <- listwatch.Event[string]{
-		Type:             listwatch.Bookmark,
-		Meta:             listwatch.Meta{ResourceVersion: version},
+	s.events <- source.Event[string]{
+		Type:             source.Bookmark,
+		Meta:             source.Meta{ResourceVersion: version},
 		InitialEventsEnd: true,
 	}
 }
@@ -242,7 +241,7 @@ type noted struct {
 	objects []string
 }
 
-func (l *noted) Part(objects []string, _ []listwatch.Meta) error {
+func (l *noted) Part(objects []string, _ []source.Meta) error {
 	l.objects = append(l.objects, objects...)
 	return nil
 }

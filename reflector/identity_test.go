@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -30,7 +30,7 @@ func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transformed := func(version, label string) *listwatch.Page[partial] {
+				transformed := func(version, label string) *source.Page[partial] {
 					page := pageOf(c.list, newPartial("x", "u", version))
 					page.Items[0].Labels = map[string]string{"is": label}
 					if c.clear {
@@ -40,13 +40,13 @@ func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
 				}
 				server := newScripted()
 				repaired := false
-				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					if repaired {
 						return transformed(c.good, "new"), nil
 					}
 					return transformed(c.held, "old"), nil
 				}
-				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+				server.ask = func(context.Context, string) (*source.Page[partial], error) {
 					page := transformed(c.good, "new")
 					page.ResourceVersion = c.good
 					return page, nil
@@ -56,7 +56,7 @@ func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
 				running(t, r)
 				s := <-server.streams
 				repaired = true
-				s.undecodable(listwatch.Modified, newPartial("x", "u", c.bad))
+				s.undecodable(source.Modified, newPartial("x", "u", c.bad))
 				later(10 * time.Second)
 				if obj, _ := sink.Get("x"); obj.Labels["is"] != "new" {
 					t.Errorf("x is the %s one; in quarantine are %v", obj.Labels["is"], r.Status().Quarantined)
@@ -83,16 +83,16 @@ func TestVerifyWhereUIDsOrVersionsAreCleared(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := newScripted()
-				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					page := pageOf("100", c.held)
 					page.Metas[0] = metaOf(newPartial("x", "u", "90"))
 					return page, nil
 				}
-				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+				server.ask = func(context.Context, string) (*source.Page[partial], error) {
 					return server.list(metav1.ListOptions{})
 				}
 				metadata := newScripted()
-				metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
 				verified := 0
@@ -147,10 +147,10 @@ func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 101
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			return pageOf("100", newPartial("a", "u", "90"), newPartial("b", "v", "91")), nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return pageOf(fmt.Sprint(version)), nil
 		}
 		var refusals []reflector.Problem
@@ -161,7 +161,7 @@ func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 		})
 		stop := running(t, r)
 		stream := <-server.streams
-		stream.event(listwatch.Deleted, newPartial("a", "u", "101"))
+		stream.event(source.Deleted, newPartial("a", "u", "101"))
 		for range 120 {
 			later(30 * time.Second)
 			version += 10
@@ -197,11 +197,11 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 		items := []partial{newPartial("a", "u", "90"), newPartial("b", "v", "91")}
 		version := "100"
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
-			return &listwatch.Page[partial]{Items: items, ResourceVersion: version}, nil
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
+			return &source.Page[partial]{Items: items, ResourceVersion: version}, nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
-			return &listwatch.Page[partial]{Items: items[:1], ResourceVersion: version}, nil
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
+			return &source.Page[partial]{Items: items[:1], ResourceVersion: version}, nil
 		}
 		known := &refusesOnce{Store: store.New(store.Options[partial]{})}
 		r := reflector.New(server, reflector.InMemory[partial](known), reflector.Options{Rand: zero})
@@ -210,7 +210,7 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 		synctest.Wait()
 		known.armed = true
 		items, version = []partial{items[0], newPartial("b", "v", "101")}, "101"
-		stream.events <- listwatch.Event[partial]{Type: listwatch.Modified, Object: items[1], Meta: listwatch.Meta{ResourceVersion: "101"}}
+		stream.events <- source.Event[partial]{Type: source.Modified, Object: items[1], Meta: source.Meta{ResourceVersion: "101"}}
 		synctest.Wait()
 		later(time.Minute)
 		if obj, _ := known.Get("b"); obj.ResourceVersion != "101" {
@@ -224,18 +224,18 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 func TestAnswerWithoutMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := "90"
-		page := func(at string) *listwatch.Page[partial] {
-			return &listwatch.Page[partial]{Items: []partial{newPartial("a", "u", version)}, Metas: []listwatch.Meta{}, ResourceVersion: at}
+		page := func(at string) *source.Page[partial] {
+			return &source.Page[partial]{Items: []partial{newPartial("a", "u", version)}, Metas: []source.Meta{}, ResourceVersion: at}
 		}
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return page("100"), nil }
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) { return page("101"), nil }
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) { return page("100"), nil }
+		server.ask = func(context.Context, string) (*source.Page[partial], error) { return page("101"), nil }
 		known := store.New(store.Options[partial]{})
 		r := reflector.New(server, reflector.InMemory[partial](known), reflector.Options{Rand: zero})
 		stop := running(t, r)
 		stream := <-server.streams
 		version = "101"
-		stream.undecodable(listwatch.Modified, newPartial("a", "u", "101"))
+		stream.undecodable(source.Modified, newPartial("a", "u", "101"))
 		later(time.Minute)
 		if obj, _ := known.Get("a"); obj.ResourceVersion != "101" {
 			t.Errorf("a is held at %s, and is at 101", obj.ResourceVersion)

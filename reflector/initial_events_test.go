@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -46,7 +46,7 @@ func TestListInsteadOfInitialEventsKeepsRetryAfter(t *testing.T) {
 			ask("watch")
 			return throttled(60)
 		}
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			ask("list")
 			return pageOf("100"), nil
 		}
@@ -74,8 +74,8 @@ func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 		})
 		stop := running(t, r)
 		stream := <-server.streams
-		stream.undecodable(listwatch.Added, newPartial("a", "u", "9"))
-		stream.events <- listwatch.Event[partial]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
+		stream.undecodable(source.Added, newPartial("a", "u", "9"))
+		stream.events <- source.Event[partial]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
 		synctest.Wait()
 		if status := r.Status(); status.LastError == nil || status.FailingSince.IsZero() {
 			t.Errorf("status has the failure %v since %v, want that nothing could be decoded", status.LastError, status.FailingSince)

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -22,8 +21,8 @@ import (
 type reusing struct{ *scripted }
 
 func (s reusing) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(source.Part[partial]) error,
-) (*listwatch.Page[partial], error) {
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool), part func(source.Part[partial]) error,
+) (*source.Page[partial], error) {
 	page, err := s.List(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func TestChangeThatTheConsumerLostComesWithTheNextList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at, version := "100", "91"
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			return pageOf(at, newPartial("a", "u", "90"), newPartial("b", "v", version)), nil
 		}
 		held := store.New(store.Options[partial]{})
@@ -76,7 +75,7 @@ func TestChangeThatTheConsumerLostComesWithTheNextList(t *testing.T) {
 		consume()
 		at, version = "102", "101"
 		fails = errors.New("no room")
-		stream.event(listwatch.Modified, newPartial("b", "v", version))
+		stream.event(source.Modified, newPartial("b", "v", version))
 		consume()
 		fails = nil
 		stream.events <- &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}

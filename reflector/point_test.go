@@ -12,7 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -96,10 +96,10 @@ func follow(t *testing.T, server *scripted, sink reflector.Sink[partial], start 
 func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			return pageOf("10", configMap("a", "5"), configMap("b", "6")), nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return pageOf("20", configMap("a", "11")), nil
 		}
 		sink := newPoints()
@@ -113,9 +113,9 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 		}
 		told("at 10, point 10 b@6 a@5")
 		watch := <-server.streams
-		watch.undecodable(listwatch.Modified, configMap("a", "11"))
+		watch.undecodable(source.Modified, configMap("a", "11"))
 		told("at 11, point 11 a@11 b@6 a@5 unsure: a")
-		watch.event(listwatch.Deleted, configMap("b", "12"))
+		watch.event(source.Deleted, configMap("b", "12"))
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 
 		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is there.
@@ -132,7 +132,7 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 func TestNewestObjectsAreLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted() // its lists are empty
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return pageOf("40", configMap("c", "30")), nil
 		}
 		sink := newPoints(configMap("a", "5"), configMap("b", "31"), configMap("c", "30"), configMap("d", "7"))

@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -23,8 +22,8 @@ const (
 	askC = `ask "metadata.name=c" limit 2`
 )
 
-func at(key, version string) listwatch.Meta {
-	return listwatch.Meta{Key: key, ResourceVersion: version}
+func at(key, version string) source.Meta {
+	return source.Meta{Key: key, ResourceVersion: version}
 }
 
 // withRig runs test in a bubble, with a reflector that has just begun.
@@ -62,9 +61,9 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 		told     string
 		answered string // what an answer that has the object tells the sink
 	}{
-		"add":    {listwatch.Added, "add c", "add c"},
-		"update": {listwatch.Modified, "update c", "add c"},
-		"delete": {listwatch.Deleted, "delete c", "add c"},
+		"add":    {source.Added, "add c", "add c"},
+		"update": {source.Modified, "update c", "add c"},
+		"delete": {source.Deleted, "delete c", "add c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 				s := r.synced()
 				r.sink.refuse(test.told, errFull)
 				s.event(test.typ, "c", "11")
-				s.event(listwatch.Modified, "a", "12")
+				s.event(source.Modified, "a", "12")
 				r.told(test.told + "; update a")
 				status := r.Status()
 				if status.ResourceVersion != "12" || len(status.Quarantined) != 1 || status.Quarantined[0].Meta.Key != "c" || !errors.Is(status.Quarantined[0].Err, errFull) {
@@ -107,7 +106,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 		for i := range 101 {
 			key := fmt.Sprintf("k%d", i)
 			r.sink.refuse("add "+key, errFull)
-			s.event(listwatch.Added, key, fmt.Sprint(11+i))
+			s.event(source.Added, key, fmt.Sprint(11+i))
 		}
 		later(900 * time.Millisecond)
 		r.expect(`list "110" limit 0 continue ""`)
@@ -120,7 +119,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(listwatch.Modified, "a", "11")
+		s.undecodable(source.Modified, "a", "11")
 		r.inQuarantine("a")
 		if q := r.Status().Quarantined[0]; q.Meta != at("a", "11") || !q.Since.Equal(time.Now()) || !q.NextTry.Equal(time.Now().Add(time.Second)) {
 			t.Errorf("in quarantine is %+v, want a at 11 since now, and a question in a second", q)
@@ -133,7 +132,7 @@ func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 		if !strings.Contains(err.Error(), "bad field") || !strings.Contains(err.Error(), "asking for it failed") {
 			t.Errorf("the error is %q, want what is wrong with the object and why that cannot be mended", err)
 		}
-		s.event(listwatch.Modified, "a", "12")
+		s.event(source.Modified, "a", "12")
 		r.told("update a")
 		r.inQuarantine()
 	})
@@ -144,7 +143,7 @@ func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
-		r.askForBad(s, listwatch.Deleted, "11")
+		r.askForBad(s, source.Deleted, "11")
 		r.fake.answer("11")
 		r.told("")
 		r.inQuarantine("a")
@@ -159,14 +158,14 @@ func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 // A server whose answer cannot be that of one object is not asked again for a while, but listed.
 // refetch-field-selectors-ignored.txt and refetch-refused.txt have the other forms, and what follows.
 func TestAnswerThatIsNotOfOneObject(t *testing.T) {
-	for name, page := range map[string]listwatch.Page[string]{
-		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []listwatch.Meta{at("b", "5")}},
-		"no version":     {Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}},
-		"more to come":   {ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}},
+	for name, page := range map[string]source.Page[string]{
+		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []source.Meta{at("b", "5")}},
+		"no version":     {Items: []string{"a"}, Metas: []source.Meta{at("a", "11")}},
+		"more to come":   {ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []source.Meta{at("a", "11")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withRig(t, Options{}, func(_ *testing.T, r *rig) {
-				r.askForBad(r.synced(), listwatch.Modified, "11")
+				r.askForBad(r.synced(), source.Modified, "11")
 				r.fake.asks <- listAnswer{page: &page}
 				r.told("")
 				later(time.Second)
@@ -182,7 +181,7 @@ func TestQuarantineIsAskedForSlowly(t *testing.T) {
 	withRig(t, Options{MinWatchTimeout: 2 * time.Hour}, func(t *testing.T, r *rig) {
 		s := r.syncedFor("7200s")
 		for i := range 200 {
-			s.undecodable(listwatch.Added, fmt.Sprint("k", i), fmt.Sprint(11+i))
+			s.undecodable(source.Added, fmt.Sprint("k", i), fmt.Sprint(11+i))
 		}
 		var asked []time.Time
 		end := time.After(50 * time.Minute)
@@ -203,7 +202,7 @@ func TestQuarantineIsAskedForSlowly(t *testing.T) {
 				r.fake.stillBad("300", at(key, fmt.Sprint(11+len(asked))))
 			case <-bookmark.C:
 				version++
-				s.event(listwatch.Bookmark, "", fmt.Sprint(version))
+				s.event(source.Bookmark, "", fmt.Sprint(version))
 			case <-end:
 				t.Fatalf("%d questions in 50 minutes, want the pace to be used", len(asked))
 			}

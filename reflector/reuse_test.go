@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -34,7 +33,7 @@ type told struct {
 // whole is a list: its version, and those of the objects.
 type whole struct{ at, a, b string }
 
-func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+func (s *told) List(_ context.Context, opts metav1.ListOptions) (*source.Page[partial], error) {
 	if opts.FieldSelector != "" {
 		return nil, apierrors.NewBadRequest("no object can be asked for by itself")
 	}
@@ -42,22 +41,22 @@ func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page
 }
 
 func (s *told) ListParts(
-	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(source.Part[partial]) error,
-) (*listwatch.Page[partial], error) {
+	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool), part func(source.Part[partial]) error,
+) (*source.Page[partial], error) {
 	page, _ := s.list(opts, known) // it never fails
 	items := page.Items
 	page.Items = nil
 	return page, part(source.Part[partial]{Items: items})
 }
 
-func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool)) (*listwatch.Page[partial], error) {
+func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool)) (*source.Page[partial], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.lists[0]
 	if len(s.lists) > 1 {
 		s.lists = s.lists[1:]
 	}
-	page := &listwatch.Page[partial]{ResourceVersion: list.at}
+	page := &source.Page[partial]{ResourceVersion: list.at}
 	add := func(name, version string) (reused bool) {
 		obj := newPartial(name, name, version)
 		if known != nil {
@@ -165,13 +164,13 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 // A list has an object twice, and one of the two cannot be decoded. The one that can be decoded is the newest that the sink can have.
 func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bad := undecodable(listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "7"})
-		pages := []*listwatch.Page[partial]{
+		bad := undecodable(source.Meta{Key: "a", UID: "u", ResourceVersion: "7"})
+		pages := []*source.Page[partial]{
 			{ResourceVersion: "5", Items: []partial{newPartial("a", "u", "3")}},
-			{ResourceVersion: "9", Errors: []*listwatch.ObjectError{bad}, Items: []partial{newPartial("a", "u", "8")}},
+			{ResourceVersion: "9", Errors: []*source.ObjectError{bad}, Items: []partial{newPartial("a", "u", "8")}},
 		}
 		server := newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			if len(pages) == 0 {
 				return nil, apierrors.NewBadRequest("there are two lists")
 			}
@@ -179,7 +178,7 @@ func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 			pages = pages[1:]
 			return page, nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return nil, apierrors.NewBadRequest("nobody is asked for")
 		}
 		held := store.New(store.Options[partial]{})

@@ -13,18 +13,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 func TestRunListsThenWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		s := r.synced()
-		s.event(listwatch.Added, "c", "11")
-		s.event(listwatch.Modified, "a", "12")
-		s.event(listwatch.Deleted, "b", "13")
+		s.event(source.Added, "c", "11")
+		s.event(source.Modified, "a", "12")
+		s.event(source.Deleted, "b", "13")
 		r.told("add c; update a; delete b")
-		s.event(listwatch.Bookmark, "", "20")
+		s.event(source.Bookmark, "", "20")
 		r.told("")
 		s.events <- io.EOF
 		r.expect(`watch "20" for 300s`)
@@ -44,7 +44,7 @@ func TestStopInEveryPhase(t *testing.T) {
 		"behind on events": func(r *rig) {
 			s := r.synced()
 			for range 3 {
-				s.event(listwatch.Added, "c", "11")
+				s.event(source.Added, "c", "11")
 			}
 		},
 	} {
@@ -71,7 +71,7 @@ func TestStopInInitialEvents(t *testing.T) {
 		r := newRig(t, Options{Initial: Streaming})
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
-		s.event(listwatch.Added, "a", "5")
+		s.event(source.Added, "a", "5")
 		r.told("")
 		if err := r.end(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
@@ -95,8 +95,8 @@ func TestRunAgainGoesOnWithTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		s := r.synced()
-		s.event(listwatch.Added, "c", "11")
-		s.event(listwatch.Bookmark, "", "12")
+		s.event(source.Added, "c", "11")
+		s.event(source.Bookmark, "", "12")
 		r.told("add c")
 		_ = r.end()
 		r.run()
@@ -143,13 +143,13 @@ func TestObjectThatCannotBeDecodedIsReportedAndPassedOver(t *testing.T) {
 		var problems []string
 		trace := &Trace{Problem: func(p Problem) { problems = append(problems, p.Class.String()+" "+p.Key) }}
 		r := newRig(t, Options{Trace: trace})
-		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
-			Items: []string{"a"}, Errors: []*listwatch.ObjectError{badField(at("x", "5"))}, ResourceVersion: "10",
+		r.fake.lists <- listAnswer{page: &source.Page[string]{
+			Items: []string{"a"}, Errors: []*source.ObjectError{badField(at("x", "5"))}, ResourceVersion: "10",
 		}}
 		r.told("replace a @10")
 		s := r.fake.open()
-		s.undecodable(listwatch.Modified, "y", "11")
-		s.event(listwatch.Modified, "a", "12")
+		s.undecodable(source.Modified, "y", "11")
+		s.event(source.Modified, "a", "12")
 		r.told("update a")
 		if want := []string{"object x", "object y"}; !slices.Equal(problems, want) {
 			t.Errorf("reported %q, want %q", problems, want)

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -24,16 +23,16 @@ func newPartial(name, uid, version string) partial {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid), ResourceVersion: version}}
 }
 
-func metaOf(obj partial) listwatch.Meta {
-	return listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+func metaOf(obj partial) source.Meta {
+	return source.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
 }
 
 // scripted is a server whose answers are functions. Whoever leaves one out does not expect
 // to be asked.
 type scripted struct {
-	list  func(opts metav1.ListOptions) (*listwatch.Page[partial], error)
-	ask   func(ctx context.Context, name string) (*listwatch.Page[partial], error) // name is empty for any one object
-	watch func(opts metav1.ListOptions) error                                      // refuses a watch; nil lets it open
+	list  func(opts metav1.ListOptions) (*source.Page[partial], error)
+	ask   func(ctx context.Context, name string) (*source.Page[partial], error) // name is empty for any one object
+	watch func(opts metav1.ListOptions) error                                   // refuses a watch; nil lets it open
 
 	streams chan *script // those that were opened, in order
 
@@ -45,22 +44,22 @@ type scripted struct {
 
 func newScripted() *scripted {
 	return &scripted{
-		list:    func(metav1.ListOptions) (*listwatch.Page[partial], error) { return pageOf("100"), nil },
-		ask:     func(context.Context, string) (*listwatch.Page[partial], error) { return pageOf("100"), nil },
+		list:    func(metav1.ListOptions) (*source.Page[partial], error) { return pageOf("100"), nil },
+		ask:     func(context.Context, string) (*source.Page[partial], error) { return pageOf("100"), nil },
 		watch:   func(metav1.ListOptions) error { return nil },
 		streams: make(chan *script, 10_000),
 	}
 }
 
-func pageOf(version string, items ...partial) *listwatch.Page[partial] {
-	page := &listwatch.Page[partial]{Items: items, ResourceVersion: version}
+func pageOf(version string, items ...partial) *source.Page[partial] {
+	page := &source.Page[partial]{Items: items, ResourceVersion: version}
 	for _, item := range items {
 		page.Metas = append(page.Metas, metaOf(item))
 	}
 	return page
 }
 
-func (s *scripted) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+func (s *scripted) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[partial], error) {
 	name, asks := strings.CutPrefix(opts.FieldSelector, "metadata.name=")
 	if asks || opts.Limit == 1 {
 		s.mu.Lock()
@@ -74,7 +73,7 @@ func (s *scripted) List(ctx context.Context, opts metav1.ListOptions) (*listwatc
 	return s.list(opts)
 }
 
-func (s *scripted) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[partial], error) {
+func (s *scripted) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[partial], error) {
 	s.mu.Lock()
 	s.watches = append(s.watches, opts.ResourceVersion)
 	s.mu.Unlock()
@@ -95,38 +94,38 @@ func (s *scripted) count() (lists, asks, watches int) {
 // script is a watch that a test speaks on.
 type script struct {
 	ctx    context.Context //nolint:containedctx // a stream ends with the context of its request
-	events chan any        // listwatch.Event[partial] or error
+	events chan any        // source.Event[partial] or error
 }
 
-func (s *script) Next() (listwatch.Event[partial], error) {
+func (s *script) Next() (source.Event[partial], error) {
 	select {
 	case e := <-s.events:
 		if err, ok := e.(error); ok {
-			return listwatch.Event[partial]{}, err
+			return source.Event[partial]{}, err
 		}
-		return e.(listwatch.Event[partial]), nil
+		return e.(source.Event[partial]), nil
 	case <-s.ctx.Done():
-		return listwatch.Event[partial]{}, s.ctx.Err()
+		return source.Event[partial]{}, s.ctx.Err()
 	}
 }
 
 func (*script) Close() error { return nil }
 
 func (s *script) event(typ source.Type, obj partial) {
-	s.events <- listwatch.Event[partial]{Type: typ, Object: obj, Meta: metaOf(obj)}
+	s.events <- source.Event[partial]{Type: typ, Object: obj, Meta: metaOf(obj)}
 }
 
 func (s *script) undecodable(typ source.Type, obj partial) {
 	meta := metaOf(obj)
-	s.events <- listwatch.Event[partial]{Type: typ, Meta: meta, Err: undecodable(meta)}
+	s.events <- source.Event[partial]{Type: typ, Meta: meta, Err: undecodable(meta)}
 }
 
 func (s *script) bookmark(version string) {
-	s.events <- listwatch.Event[partial]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: version}}
+	s.events <- source.Event[partial]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: version}}
 }
 
-func undecodable(meta listwatch.Meta) *listwatch.ObjectError {
-	return &listwatch.ObjectError{Meta: meta, Err: errors.New("bad field")}
+func undecodable(meta source.Meta) *source.ObjectError {
+	return &source.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
 
 // running starts a reflector and returns how to stop it, which may be called again.

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -24,7 +24,7 @@ func TestShortWatchesFollowEachOtherWithoutPauses(t *testing.T) {
 		stop := running(t, r)
 		for i := range 50 {
 			stream := <-server.streams
-			stream.event(listwatch.Added, newPartial("a", "u", fmt.Sprint(101+i)))
+			stream.event(source.Added, newPartial("a", "u", fmt.Sprint(101+i)))
 			<-time.After(5 * time.Second)
 			stream.events <- io.EOF
 		}

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Without delays a server that refuses at once must not keep a processor busy forever.
@@ -25,9 +25,9 @@ func TestNoPausesStillMeansFewerThan500RequestsASecond(t *testing.T) {
 			}
 			return errors.New("refused")
 		}
-		server := listwatch.Funcs[string]{
-			ListFunc:  func(context.Context, metav1.ListOptions) (*listwatch.Page[string], error) { return nil, refuse() },
-			WatchFunc: func(context.Context, metav1.ListOptions) (listwatch.Watch[string], error) { return nil, refuse() },
+		server := source.Funcs[string]{
+			ListFunc:  func(context.Context, metav1.ListOptions) (*source.Page[string], error) { return nil, refuse() },
+			WatchFunc: func(context.Context, metav1.ListOptions) (source.Watch[string], error) { return nil, refuse() },
 		}
 		r := New(server, &notes{}, Options{BackoffBase: -1, BackoffCap: -1})
 		began := time.Now()

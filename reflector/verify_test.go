@@ -21,6 +21,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -73,8 +74,8 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lister := listwatch.Funcs[partial]{WatchFunc: metadata.Watch}
-		lister.ListFunc = func(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+		lister := source.Funcs[partial]{WatchFunc: metadata.Watch}
+		lister.ListFunc = func(ctx context.Context, opts metav1.ListOptions) (*source.Page[partial], error) {
 			if v.fails.Load() {
 				return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
 			}
@@ -246,13 +247,13 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, metadata := newScripted(), newScripted()
 		var listed weak.Pointer[metav1.PartialObjectMetadata]
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			return pageOf("100", newPartial("x", "u", "90")), nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return pageOf("100", newPartial("x", "u", "90")), nil
 		}
-		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			obj := newPartial("x", "u", "90")
 			listed = weak.Make(obj)
 			return pageOf("100", obj), nil
@@ -276,15 +277,15 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, metadata := newScripted(), newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			return pageOf("100", newPartial("x", "u", "90"), newPartial("y", "v", "91")), nil
 		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+		server.ask = func(context.Context, string) (*source.Page[partial], error) {
 			return pageOf("100", newPartial("y", "v", "91")), nil
 		}
 		var first weak.Pointer[metav1.PartialObjectMetadata]
 		kept := false
-		metadata.list = func(opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+		metadata.list = func(opts metav1.ListOptions) (*source.Page[partial], error) {
 			if opts.Continue != "" {
 				runtime.GC()
 				kept = first.Value() != nil
@@ -312,14 +313,14 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 
 // An object whose metadata cannot be read is there all the same, and one without a name may be any that is held.
 func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
-	for name, bad := range map[string]listwatch.Meta{"with a name": {Key: "x"}, "without": {}} {
+	for name, bad := range map[string]source.Meta{"with a name": {Key: "x"}, "without": {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, metadata := newScripted(), newScripted()
-				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
-				metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+				metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 					page := pageOf("100")
 					page.Errors = append(page.Errors, undecodable(bad))
 					return page, nil
@@ -352,14 +353,14 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 			name := fmt.Sprintf("bad-%04d", i)
 			bad[name] = newPartial(name, "u", "50")
 		}
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		server.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			page := pageOf("100", newPartial("good", "u", "60"))
 			for _, obj := range bad {
 				page.Errors = append(page.Errors, undecodable(metaOf(obj)))
 			}
 			return page, nil
 		}
-		server.ask = func(_ context.Context, name string) (*listwatch.Page[partial], error) {
+		server.ask = func(_ context.Context, name string) (*source.Page[partial], error) {
 			page := pageOf("100")
 			if obj, ok := bad[name]; ok {
 				page.Errors = append(page.Errors, undecodable(metaOf(obj)))
@@ -372,7 +373,7 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 		}
 		drift := 0
 		metadata := newScripted()
-		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return pageOf("100", all...), nil }
+		metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) { return pageOf("100", all...), nil }
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero, Verify: reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
@@ -400,7 +401,7 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 			many = append(many, newPartial(fmt.Sprint("x", i), "u", "50"))
 		}
 		metadata := newScripted()
-		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+		metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) {
 			<-compare
 			return pageOf("100", many...), nil
 		}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 func TestServerThatDecidesOnTheTimeout(t *testing.T) {
@@ -19,7 +19,7 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 		s := r.fake.open()
 		for version := range 24 * 60 {
 			later(50 * time.Second)
-			s.event(listwatch.Bookmark, "", fmt.Sprint(11+version))
+			s.event(source.Bookmark, "", fmt.Sprint(11+version))
 			r.expect("")
 		}
 	})
@@ -56,7 +56,7 @@ func TestSlowListIsNoSilence(t *testing.T) {
 					}
 					for time.Since(asked)+44*time.Second < 310*time.Second { // which is when it is given up
 						later(44 * time.Second)
-						s.say(listwatch.Event[string]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: "10"}})
+						s.say(source.Event[string]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "10"}})
 					}
 				})
 			})
@@ -69,7 +69,7 @@ func (r *rig) slowlySynced(initial InitialList, took time.Duration) *stream {
 	if initial == Streaming {
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
-		s.event(listwatch.Added, "a", "5")
+		s.event(source.Added, "a", "5")
 		s.end("10")
 		later(took)
 		return s

@@ -46,7 +46,7 @@ func retryWatcherOf(retry source.RetryOptions) Program {
 type retryWatcher struct {
 	env    Env
 	client *transport.Client
-	lw     listwatch.ListWatcher[*configMap]
+	lw     source.ListWatcher[*configMap]
 	retry  source.RetryOptions
 
 	mu      sync.Mutex
@@ -84,7 +84,7 @@ func (w *retryWatcher) start(items []*configMap) {
 	}
 }
 
-func (w *retryWatcher) take(event listwatch.Event[*configMap]) {
+func (w *retryWatcher) take(event source.Event[*configMap]) {
 	if event.Err != nil {
 		w.env.Problem("object", event.Meta.Key, event.Err)
 		return
@@ -93,11 +93,11 @@ func (w *retryWatcher) take(event listwatch.Event[*configMap]) {
 	defer w.mu.Unlock()
 	entry := event.Type.String() + "@" + event.Meta.ResourceVersion
 	switch event.Type {
-	case listwatch.Added, listwatch.Modified:
+	case source.Added, source.Modified:
 		w.held[event.Meta.Key] = event.Meta.ResourceVersion
-	case listwatch.Deleted:
+	case source.Deleted:
 		delete(w.held, event.Meta.Key)
-	case listwatch.Bookmark: // has no key
+	case source.Bookmark: // has no key
 		w.entries = append(w.entries, entry)
 		return
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -38,7 +38,7 @@ type Place[T object.Object] struct {
 
 // Row is one row of a copy.
 type Row struct {
-	Meta   listwatch.Meta
+	Meta   source.Meta
 	Object []byte // its JSON; members may be in any order, and numbers in any notation
 }
 

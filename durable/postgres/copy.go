@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a connection of its own.
@@ -190,10 +190,10 @@ func (c *Copy[T]) rollback(ctx context.Context) {
 }
 
 // Held implements [durable.Copy].
-func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]listwatch.Meta, error) {
+func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	metas := make([]listwatch.Meta, len(keys))
+	metas := make([]source.Meta, len(keys))
 	asked, places := make([]string, 0, len(keys)), make([]int32, 0, len(keys))
 	for i, key := range keys {
 		if storable(key) {
@@ -208,7 +208,7 @@ func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]listwatch.Meta, er
 		var place int32
 		var uid, version string
 		_, err = pgx.ForEachRow(rows, []any{&place, &uid, &version}, func() error {
-			metas[place] = listwatch.Meta{Key: keys[place], UID: types.UID(uid), ResourceVersion: version}
+			metas[place] = source.Meta{Key: keys[place], UID: types.UID(uid), ResourceVersion: version}
 			return nil
 		})
 		return err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -59,7 +60,7 @@ func run(ctx context.Context, server, dir string) error {
 	if err != nil {
 		return err
 	}
-	configMaps := informer.NewMultiNamespace(func(namespace string) (listwatch.ListWatcher[*ConfigMap], error) {
+	configMaps := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*ConfigMap], error) {
 		return listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*ConfigMap]{
 			Namespace: namespace,
 		})

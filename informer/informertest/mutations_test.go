@@ -19,6 +19,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -195,8 +196,8 @@ func TestDetectMutationsOfEveryState(t *testing.T) {
 // An informer that has ended has no changes to look at, and that is said.
 func TestDetectMutationsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := informer.New(listwatch.Funcs[*pod]{
-			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (*listwatch.Page[*pod], error) { return nil, ctx.Err() },
+		in := informer.New(source.Funcs[*pod]{
+			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (*source.Page[*pod], error) { return nil, ctx.Err() },
 		}, informer.Options[*pod]{Logger: slog.New(slog.DiscardHandler)})
 		ctx, stop := context.WithCancel(t.Context())
 		stop()

@@ -1,4 +1,4 @@
-// Package memserver is an API server in memory for tests: a [listwatch.ListWatcher] without HTTP, with one resource. It remembers its
+// Package memserver is an API server in memory for tests: a [source.ListWatcher] without HTTP, with one resource. It remembers its
 // events, so it can answer a list or a watch at any version of its window.
 //
 //	server := memserver.New[*corev1.Pod]()
@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
@@ -63,7 +62,7 @@ type Server[T metav1.Object] struct {
 
 // entry is an event. A repeated one has the version that it had.
 type entry[T any] struct {
-	listwatch.Event[T]
+	source.Event[T]
 	version int
 	object  T // as the server has it; none for a bookmark
 }
@@ -82,11 +81,11 @@ func (s *Server[T]) locked(do func()) {
 // Set creates or updates an object. The server keeps a copy of obj, with a name, a UID and a version.
 func (s *Server[T]) Set(key string, obj T) {
 	s.locked(func() {
-		typ := listwatch.Modified
+		typ := source.Modified
 		uid, exists := s.uid(key)
 		if !exists {
 			s.serial++
-			typ, uid = listwatch.Added, types.UID(fmt.Sprint("uid-", s.serial))
+			typ, uid = source.Added, types.UID(fmt.Sprint("uid-", s.serial))
 		}
 		s.objects[key] = s.next(key, uid, obj)
 		s.emit(typ, s.objects[key], nil)
@@ -97,7 +96,7 @@ func (s *Server[T]) Set(key string, obj T) {
 func (s *Server[T]) Swap(key string, obj T) {
 	s.locked(func() {
 		s.objects[key] = s.next(key, "another", obj)
-		s.emit(listwatch.Added, s.objects[key], nil)
+		s.emit(source.Added, s.objects[key], nil)
 	})
 }
 
@@ -112,7 +111,7 @@ func (s *Server[T]) Corrupt(key string, obj T) T {
 
 // Repeat sends an object again as it is.
 func (s *Server[T]) Repeat(key string) {
-	s.locked(func() { s.emit(listwatch.Modified, s.objects[key], nil) })
+	s.locked(func() { s.emit(source.Modified, s.objects[key], nil) })
 }
 
 // Remove deletes an object, if it is there.
@@ -125,14 +124,14 @@ func (s *Server[T]) remove(key string, bad error) {
 	s.locked(func() {
 		if old, exists := s.objects[key]; exists {
 			delete(s.objects, key)
-			s.emit(listwatch.Deleted, s.next(key, old.GetUID(), old), bad)
+			s.emit(source.Deleted, s.next(key, old.GetUID(), old), bad)
 		}
 	})
 }
 
 // Orphan sends a deletion of an object that never was.
 func (s *Server[T]) Orphan(key string, obj T) {
-	s.locked(func() { s.emit(listwatch.Deleted, s.next(key, "nobody", obj), nil) })
+	s.locked(func() { s.emit(source.Deleted, s.next(key, "nobody", obj), nil) })
 }
 
 // Bookmark says that nothing is missing up to a new version, which it returns.
@@ -140,8 +139,8 @@ func (s *Server[T]) Bookmark() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
-	meta := listwatch.Meta{ResourceVersion: s.format(s.version)}
-	s.append(entry[T]{Event: listwatch.Event[T]{Type: listwatch.Bookmark, Meta: meta}, version: s.version})
+	meta := source.Meta{ResourceVersion: s.format(s.version)}
+	s.append(entry[T]{Event: source.Event[T]{Type: source.Bookmark, Meta: meta}, version: s.version})
 	return meta.ResourceVersion
 }
 
@@ -211,8 +210,8 @@ func (s *Server[T]) Objects() []T {
 	return objects
 }
 
-// List implements listwatch.ListWatcher. A list is of the present, or of the version that it asks for exactly.
-func (s *Server[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[T], error) {
+// List implements source.ListWatcher. A list is of the present, or of the version that it asks for exactly.
+func (s *Server[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[T], error) {
 	verb := "list"
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		verb = "ask"
@@ -244,12 +243,12 @@ func (s *Server[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwat
 }
 
 // page needs mu.
-func (s *Server[T]) page(items []T, version, offset int, opts metav1.ListOptions) *listwatch.Page[T] {
+func (s *Server[T]) page(items []T, version, offset int, opts metav1.ListOptions) *source.Page[T] {
 	selector := fields.ParseSelectorOrDie(opts.FieldSelector)
 	items = slices.DeleteFunc(items, func(obj T) bool {
 		return !selector.Matches(fields.Set{"metadata.namespace": obj.GetNamespace(), "metadata.name": obj.GetName()})
 	})
-	page := &listwatch.Page[T]{ResourceVersion: s.format(version)}
+	page := &source.Page[T]{ResourceVersion: s.format(version)}
 	items = items[min(offset, len(items)):]
 	if limit := int(opts.Limit); limit > 0 && limit < len(items) {
 		items = items[:limit]
@@ -257,7 +256,7 @@ func (s *Server[T]) page(items []T, version, offset int, opts metav1.ListOptions
 	}
 	for _, obj := range items {
 		if obj, err := s.sent(obj); err != nil {
-			page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: metaOf(obj), Err: err})
+			page.Errors = append(page.Errors, &source.ObjectError{Meta: metaOf(obj), Err: err})
 		} else {
 			page.Items = append(page.Items, obj)
 		}
@@ -265,8 +264,8 @@ func (s *Server[T]) page(items []T, version, offset int, opts metav1.ListOptions
 	return page
 }
 
-// Watch implements listwatch.ListWatcher.
-func (s *Server[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[T], error) {
+// Watch implements source.ListWatcher.
+func (s *Server[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[T], error) {
 	if err := s.asked(ctx, "watch"); err != nil {
 		return nil, err
 	}
@@ -300,8 +299,8 @@ type stream[T metav1.Object] struct {
 	done, cut <-chan struct{}
 }
 
-// Next implements listwatch.Watch.
-func (st *stream[T]) Next() (listwatch.Event[T], error) {
+// Next implements source.Watch.
+func (st *stream[T]) Next() (source.Event[T], error) {
 	for {
 		event, more := st.event()
 		if more == nil {
@@ -322,7 +321,7 @@ func (st *stream[T]) Next() (listwatch.Event[T], error) {
 }
 
 // event returns the next event, or what to wait for.
-func (st *stream[T]) event() (event listwatch.Event[T], more <-chan struct{}) {
+func (st *stream[T]) event() (event source.Event[T], more <-chan struct{}) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	if st.cut != (<-chan struct{})(st.server.cut) || st.next >= len(st.server.log) {
@@ -332,7 +331,7 @@ func (st *stream[T]) event() (event listwatch.Event[T], more <-chan struct{}) {
 	return st.server.log[st.next-1].Event, nil
 }
 
-// Close implements listwatch.Watch.
+// Close implements source.Watch.
 func (*stream[T]) Close() error { return nil }
 
 // What follows needs mu.
@@ -376,7 +375,7 @@ func (s *Server[T]) next(key string, uid types.UID, obj T) T {
 }
 
 func (s *Server[T]) emit(typ source.Type, obj T, bad error) {
-	event := listwatch.Event[T]{Type: typ, Meta: metaOf(obj)}
+	event := source.Event[T]{Type: typ, Meta: metaOf(obj)}
 	version, _ := s.number(event.Meta.ResourceVersion) // the server gave it
 	sent, err := s.sent(obj)
 	if err == nil {
@@ -385,7 +384,7 @@ func (s *Server[T]) emit(typ source.Type, obj T, bad error) {
 	if err == nil {
 		event.Object = sent
 	} else {
-		event.Err = &listwatch.ObjectError{Meta: event.Meta, Err: err}
+		event.Err = &source.ObjectError{Meta: event.Meta, Err: err}
 	}
 	s.append(entry[T]{event, version, obj})
 }
@@ -425,8 +424,8 @@ func (s *Server[T]) at(version int) map[string]T {
 	}
 	for _, e := range s.log {
 		switch {
-		case e.version > version || e.Type == listwatch.Bookmark:
-		case e.Type == listwatch.Deleted:
+		case e.version > version || e.Type == source.Bookmark:
+		case e.Type == source.Deleted:
 			delete(then, e.Meta.Key)
 		default:
 			then[e.Meta.Key] = e.object
@@ -443,8 +442,8 @@ func sorted[T any](objects map[string]T) []T {
 	return items
 }
 
-func metaOf[T metav1.Object](obj T) listwatch.Meta {
-	return listwatch.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
+func metaOf[T metav1.Object](obj T) source.Meta {
+	return source.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 }
 
 // clone returns a copy of the struct that obj points to.

@@ -13,7 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -84,8 +84,8 @@ type member struct {
 	who int
 }
 
-// List implements listwatch.ListWatcher.
-func (m member) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
+// List implements source.ListWatcher.
+func (m member) List(_ context.Context, opts metav1.ListOptions) (*source.Page[*object], error) {
 	verb := "list"
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		verb = "ask"
@@ -94,11 +94,11 @@ func (m member) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Pag
 	if err != nil {
 		return nil, err
 	}
-	return &listwatch.Page[*object]{Items: []*object{obj}, ResourceVersion: format(obj.version)}, nil
+	return &source.Page[*object]{Items: []*object{obj}, ResourceVersion: format(obj.version)}, nil
 }
 
-// Watch implements listwatch.ListWatcher.
-func (m member) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*object], error) {
+// Watch implements source.ListWatcher.
+func (m member) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[*object], error) {
 	obj, oldest, lost, err := m.answer(m.who, "watch")
 	if err != nil {
 		return nil, err
@@ -123,8 +123,8 @@ type quiet struct {
 	end     time.Time // zero if it has none
 }
 
-// Next implements listwatch.Watch.
-func (q *quiet) Next() (e listwatch.Event[*object], err error) {
+// Next implements source.Watch.
+func (q *quiet) Next() (e source.Event[*object], err error) {
 	if q.err != nil {
 		return e, q.err
 	}
@@ -151,7 +151,7 @@ func (q *quiet) Next() (e listwatch.Event[*object], err error) {
 	return bookmarks(format(q.version))[0], nil
 }
 
-// Close implements listwatch.Watch.
+// Close implements source.Watch.
 func (*quiet) Close() error { return nil }
 
 // gather starts reflectors of a crowd's server, all at once, and stops them when the

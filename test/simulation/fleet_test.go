@@ -18,7 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -110,8 +110,8 @@ func readsEtcd(opts metav1.ListOptions) bool {
 	return opts.ResourceVersion == "" || opts.Continue != "" || opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact
 }
 
-// List implements listwatch.ListWatcher.
-func (c *client) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
+// List implements source.ListWatcher.
+func (c *client) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[*object], error) {
 	verb := "list"
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		verb = "ask"
@@ -124,8 +124,8 @@ func (c *client) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	return page, err
 }
 
-// Watch implements listwatch.ListWatcher.
-func (c *client) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*object], error) {
+// Watch implements source.ListWatcher.
+func (c *client) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[*object], error) {
 	s, born, lost := c.ask("watch", opts)
 	if parse(opts.ResourceVersion) < born {
 		return &quiet{err: refusalNamed("410 Expired")}, nil
@@ -154,20 +154,20 @@ func (c *client) cut() {
 
 // fleetWatch is a watch that breaks when its server goes.
 type fleetWatch struct {
-	listwatch.Watch[*object]
+	source.Watch[*object]
 	of     *client
 	lost   chan struct{}
 	cancel context.CancelFunc // ends the wait for lost
 }
 
-// Next implements listwatch.Watch.
-func (w *fleetWatch) Next() (listwatch.Event[*object], error) {
+// Next implements source.Watch.
+func (w *fleetWatch) Next() (source.Event[*object], error) {
 	for {
 		e, err := w.Watch.Next()
 		select {
 		case <-w.lost:
 			w.of.cut()
-			return listwatch.Event[*object]{}, io.ErrUnexpectedEOF
+			return source.Event[*object]{}, io.ErrUnexpectedEOF
 		default:
 		}
 		if err != nil || e.Object == nil || e.Object.name != otherType {
@@ -176,7 +176,7 @@ func (w *fleetWatch) Next() (listwatch.Event[*object], error) {
 	}
 }
 
-// Close implements listwatch.Watch.
+// Close implements source.Watch.
 func (w *fleetWatch) Close() error {
 	w.cancel()
 	return w.Watch.Close()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -54,7 +54,7 @@ func TestHalfOpen(t *testing.T) {
 
 // resumes cuts a reflector off and returns how long it was until it noticed. It fails
 // the test if the reflector then does anything but continue with its watch.
-func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw listwatch.ListWatcher[*configMap], opts reflector.Options) time.Duration {
+func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw source.ListWatcher[*configMap], opts reflector.Options) time.Duration {
 	t.Helper()
 	const objects, missed = 50, 7
 	w := newLagged(t, srv)

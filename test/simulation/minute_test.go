@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -123,7 +123,7 @@ func (f *fickle) ask() error   { return f.turn().ask() }
 // metadata lists the metadata of a server's objects, but never at an exact version.
 type metadata struct{ *server }
 
-func (m metadata) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (m metadata) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[*metav1.PartialObjectMetadata], error) {
 	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		asked(m.server, "list", func(adversary) (answer, string) { return answer{}, "" })
 		return nil, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "resourceVersionMatch")
@@ -132,7 +132,7 @@ func (m metadata) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 	if err != nil {
 		return nil, err
 	}
-	of := &listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: page.ResourceVersion, Continue: page.Continue, Errors: page.Errors}
+	of := &source.Page[*metav1.PartialObjectMetadata]{ResourceVersion: page.ResourceVersion, Continue: page.Continue, Errors: page.Errors}
 	for _, obj := range page.Items {
 		of.Items = append(of.Items, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
@@ -141,7 +141,7 @@ func (m metadata) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 	return of, nil
 }
 
-func (metadata) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
+func (metadata) Watch(context.Context, metav1.ListOptions) (source.Watch[*metav1.PartialObjectMetadata], error) {
 	panic("a verification does not watch")
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -34,7 +34,7 @@ type mirror struct {
 }
 
 // startMirror starts one, and stops it when the test has ended.
-func startMirror(t *testing.T, lw listwatch.ListWatcher[*configMap], opts reflector.Options, hear func(deltafifo.Type, *configMap)) *mirror {
+func startMirror(t *testing.T, lw source.ListWatcher[*configMap], opts reflector.Options, hear func(deltafifo.Type, *configMap)) *mirror {
 	t.Helper()
 	m := &mirror{t: t, store: store.New(store.Options[*configMap]{}), ledger: newLedger(), hear: hear, changed: make(chan struct{}, 1)}
 	m.queue = deltafifo.New(deltafifo.Options[*configMap]{Known: m.store})

@@ -13,7 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // errIll is why an object cannot be decoded.
@@ -109,8 +109,8 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// List implements listwatch.ListWatcher.
-func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
+// List implements source.ListWatcher.
+func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[*object], error) {
 	if name, ok := strings.CutPrefix(opts.FieldSelector, "metadata.name="); ok {
 		return s.ask(ctx, name, opts)
 	}
@@ -168,7 +168,7 @@ func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 }
 
 // more answers with the page that a continue token stands for.
-func (s *server) more(opts metav1.ListOptions, a answer) (*listwatch.Page[*object], error) {
+func (s *server) more(opts metav1.ListOptions, a answer) (*source.Page[*object], error) {
 	var version, offset uint64
 	if _, err := fmt.Sscanf(opts.Continue, "%d/%d", &version, &offset); err != nil {
 		return nil, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "continue")
@@ -181,17 +181,17 @@ func (s *server) more(opts metav1.ListOptions, a answer) (*listwatch.Page[*objec
 		s.again.Store(true)
 		return nil, status(http.StatusGone, metav1.StatusReasonExpired, "The provided continue parameter is too old")
 	case a.repeats:
-		return &listwatch.Page[*object]{ResourceVersion: format(version), Continue: opts.Continue}, nil
+		return &source.Page[*object]{ResourceVersion: format(version), Continue: opts.Continue}, nil
 	}
 	return s.page(version, offset, opts.Limit, a), nil
 }
 
 // page returns the objects of a version from an offset on.
-func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.Page[*object] {
+func (s *server) page(version, offset uint64, limit int64, a answer) *source.Page[*object] {
 	s.mu.Lock()
 	all := s.at(version)
 	s.mu.Unlock()
-	page := &listwatch.Page[*object]{ResourceVersion: format(version)}
+	page := &source.Page[*object]{ResourceVersion: format(version)}
 	if a.anonymous {
 		page.ResourceVersion = ""
 	}
@@ -213,7 +213,7 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.
 	}
 	for _, obj := range rest[:size] {
 		if obj.ill() {
-			page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: obj.meta(), Err: errIll})
+			page.Errors = append(page.Errors, &source.ObjectError{Meta: obj.meta(), Err: errIll})
 		} else {
 			page.Items = append(page.Items, obj)
 		}
@@ -225,7 +225,7 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.
 }
 
 // ask answers a list of one object by its name: with the most recent state, as no list of that kind comes from a cache.
-func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
+func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) (*source.Page[*object], error) {
 	fault := asked(s, "ask", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
 		if err := adv.ask(); err != nil {
 			return err, "ask refused"
@@ -251,12 +251,12 @@ func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) 
 			version = at
 		}
 	}
-	page := &listwatch.Page[*object]{ResourceVersion: format(version)}
+	page := &source.Page[*object]{ResourceVersion: format(version)}
 	for _, obj := range s.at(version) {
 		switch {
 		case obj.name != name:
 		case obj.ill():
-			page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: obj.meta(), Err: errIll})
+			page.Errors = append(page.Errors, &source.ObjectError{Meta: obj.meta(), Err: errIll})
 		default:
 			page.Items = append(page.Items, obj)
 		}
@@ -264,8 +264,8 @@ func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) 
 	return page, nil
 }
 
-// Watch implements listwatch.ListWatcher.
-func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*object], error) {
+// Watch implements source.ListWatcher.
+func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[*object], error) {
 	p := asked(s, "watch", func(adv adversary) (plan, string) { p := adv.watch(); return p, p.name })
 	if err := pass(ctx, s.latency); err != nil {
 		return nil, err

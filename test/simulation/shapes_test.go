@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -76,7 +76,7 @@ type plan struct {
 	events int
 
 	// lead are events out of turn that come first.
-	lead []listwatch.Event[*object]
+	lead []source.Event[*object]
 
 	changes   bool // an object changes as the watch is opened
 	silent    bool // nothing is ever sent, and the timeout passes
@@ -107,8 +107,8 @@ var watchPlans = []plan{
 	{name: "bookmarks without a version", lead: bookmarks("", "0")},
 	{name: "bookmarks of the past", lead: bookmarks("1", "999", "1000")},
 	{name: "bookmarks that are no numbers", lead: bookmarks("abc", "007", "-1")},
-	{name: "an event that cannot be read", lead: []listwatch.Event[*object]{
-		{Type: listwatch.Modified, Err: &listwatch.ObjectError{Err: errors.New("no JSON")}},
+	{name: "an event that cannot be read", lead: []source.Event[*object]{
+		{Type: source.Modified, Err: &source.ObjectError{Err: errors.New("no JSON")}},
 	}},
 	{name: "the last three events again", replays: 3},
 	{name: "everything again", replays: 1 << 32},
@@ -117,9 +117,9 @@ var watchPlans = []plan{
 	{name: "initial events that end without a version", anonymous: true},
 }
 
-func bookmarks(versions ...string) (events []listwatch.Event[*object]) {
+func bookmarks(versions ...string) (events []source.Event[*object]) {
 	for _, v := range versions {
-		events = append(events, listwatch.Event[*object]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: v}})
+		events = append(events, source.Event[*object]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: v}})
 	}
 	return events
 }

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // stream is one watch of a server.
@@ -17,7 +17,7 @@ type stream struct {
 	plan
 
 	at      uint64 // what was sent
-	queue   []listwatch.Event[*object]
+	queue   []source.Event[*object]
 	opened  time.Time
 	marked  time.Time // when a bookmark was due last
 	timeout time.Duration
@@ -34,7 +34,7 @@ func (st *stream) begin(opts metav1.ListOptions) error {
 	case initial, st.at == 0:
 		st.at = st.version()
 		for _, obj := range st.truth.at(st.at) {
-			st.queue = append(st.queue, eventOf(change{typ: listwatch.Added, obj: obj}))
+			st.queue = append(st.queue, eventOf(change{typ: source.Added, obj: obj}))
 		}
 		if initial && !st.unending {
 			end := bookmarks(format(st.at))[0]
@@ -58,19 +58,19 @@ func (st *stream) begin(opts metav1.ListOptions) error {
 	return nil
 }
 
-func eventOf(c change) listwatch.Event[*object] {
-	e := listwatch.Event[*object]{Type: c.typ, Object: c.obj, Meta: c.obj.meta()}
+func eventOf(c change) source.Event[*object] {
+	e := source.Event[*object]{Type: c.typ, Object: c.obj, Meta: c.obj.meta()}
 	if c.obj.ill() {
-		e.Object, e.Err = nil, &listwatch.ObjectError{Meta: e.Meta, Err: errIll}
+		e.Object, e.Err = nil, &source.ObjectError{Meta: e.Meta, Err: errIll}
 	}
 	return e
 }
 
-// Next implements listwatch.Watch.
-func (st *stream) Next() (listwatch.Event[*object], error) {
+// Next implements source.Watch.
+func (st *stream) Next() (source.Event[*object], error) {
 	for {
 		if err := st.ctx.Err(); err != nil {
-			return listwatch.Event[*object]{}, err
+			return source.Event[*object]{}, err
 		}
 		e, ok, changed := st.next()
 		if ok {
@@ -78,23 +78,23 @@ func (st *stream) Next() (listwatch.Event[*object], error) {
 		}
 		until, end := st.due()
 		if end != nil && !time.Now().Before(until) {
-			return listwatch.Event[*object]{}, end
+			return source.Event[*object]{}, end
 		}
 		if err := st.wait(changed, until); err != nil {
-			return listwatch.Event[*object]{}, err
+			return source.Event[*object]{}, err
 		}
 	}
 }
 
 // next returns the event to send now, if there is one, and what to wait for.
-func (st *stream) next() (listwatch.Event[*object], bool, <-chan struct{}) {
+func (st *stream) next() (source.Event[*object], bool, <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.err != nil && (st.events > 0 && st.sent >= st.events || st.events == 0 && st.after == 0) {
 		st.events, st.after = 0, 0
-		return listwatch.Event[*object]{}, false, nil
+		return source.Event[*object]{}, false, nil
 	}
-	var e listwatch.Event[*object]
+	var e source.Event[*object]
 	c, more := st.truth.after(st.at)
 	switch {
 	case len(st.queue) > 0:
@@ -150,5 +150,5 @@ func (st *stream) wait(changed <-chan struct{}, until time.Time) error {
 	return nil
 }
 
-// Close implements listwatch.Watch.
+// Close implements source.Watch.
 func (*stream) Close() error { return nil }

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
@@ -33,8 +32,8 @@ func (o *object) GetName() string            { return o.name }
 func (o *object) GetUID() types.UID          { return o.uid }
 func (o *object) GetResourceVersion() string { return format(o.version) }
 
-func (o *object) meta() listwatch.Meta {
-	return listwatch.Meta{Key: o.name, UID: o.uid, ResourceVersion: format(o.version)}
+func (o *object) meta() source.Meta {
+	return source.Meta{Key: o.name, UID: o.uid, ResourceVersion: format(o.version)}
 }
 
 func (o *object) ill() bool { return time.Now().Before(o.heals) }
@@ -78,9 +77,9 @@ func (t *truth) put(name string, heals time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	obj := &object{name: name, version: t.version() + 1, heals: heals}
-	typ := listwatch.Added
+	typ := source.Added
 	if before, ok := t.objects[name]; ok {
-		typ, obj.uid = listwatch.Modified, before.uid
+		typ, obj.uid = source.Modified, before.uid
 	} else {
 		t.uids++
 		obj.uid = types.UID(strconv.Itoa(t.uids))
@@ -98,7 +97,7 @@ func (t *truth) remove(name string) {
 		return
 	}
 	delete(t.objects, name)
-	t.commit(change{typ: listwatch.Deleted, obj: &object{name: name, uid: before.uid, version: t.version() + 1, heals: before.heals}})
+	t.commit(change{typ: source.Deleted, obj: &object{name: name, uid: before.uid, version: t.version() + 1, heals: before.heals}})
 }
 
 func (t *truth) commit(c change) {
@@ -127,7 +126,7 @@ func (t *truth) at(version uint64) []*object {
 	if version != t.version() {
 		objects = map[string]*object{}
 		for _, c := range t.log[:version-birth] {
-			if c.typ == listwatch.Deleted {
+			if c.typ == source.Deleted {
 				delete(objects, c.obj.name)
 			} else {
 				objects[c.obj.name] = c.obj

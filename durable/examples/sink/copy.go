@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Copy keeps a resource in one file of JSON, which jq and any other program can read. Each commit replaces the file as a whole, so
@@ -36,7 +36,7 @@ type content struct {
 
 // Row is an object.
 type Row struct {
-	Meta   listwatch.Meta  `json:"meta"`
+	Meta   source.Meta     `json:"meta"`
 	Object json.RawMessage `json:"object"`
 }
 
@@ -81,8 +81,8 @@ func (c *Copy[T]) rows() map[string]Row {
 }
 
 // Held implements [durable.Copy].
-func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]listwatch.Meta, error) {
-	metas := make([]listwatch.Meta, len(keys))
+func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
+	metas := make([]source.Meta, len(keys))
 	for i, key := range keys {
 		metas[i] = c.rows()[key].Meta
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/durabletest"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // rowsOf reads the rows of a file, as another program does.
@@ -66,7 +67,7 @@ func TestKilledWhileItWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: listwatch.Meta{Key: name}, Object: object, Op: durable.Put}}); err != nil {
+		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: source.Meta{Key: name}, Object: object, Op: durable.Put}}); err != nil {
 			t.Fatal(err)
 		}
 		state.Point.Version += "1"

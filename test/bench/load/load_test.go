@@ -35,7 +35,7 @@ func TestEachEncoding(t *testing.T) {
 			for i := range 3 {
 				event, err := watch.Next()
 				must(t, err)
-				if event.Type != listwatch.Modified || event.Object.Name != list.Items[i].Name || event.Object.UID != list.Items[i].UID {
+				if event.Type != source.Modified || event.Object.Name != list.Items[i].Name || event.Object.UID != list.Items[i].UID {
 					t.Errorf("event %d: %s %s, want the change of %s", i, event.Type, event.Object.Name, list.Items[i].Name)
 				}
 				if i == 2 && event.Meta.ResourceVersion != last {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -67,13 +68,13 @@ func (f codec) encode(t testing.TB, obj runtime.Object) []byte {
 }
 
 // list reads a list by package listwatch.
-func list[T object.Object](t testing.TB, f codec, body []byte) *listwatch.Page[T] {
+func list[T object.Object](t testing.TB, f codec, body []byte) *source.Page[T] {
 	t.Helper()
 	return listWith(t, f, body, listwatch.Options[T]{})
 }
 
 // listWith reads a list by package listwatch, with options.
-func listWith[T object.Object](t testing.TB, f codec, body []byte, opts listwatch.Options[T]) *listwatch.Page[T] {
+func listWith[T object.Object](t testing.TB, f codec, body []byte, opts listwatch.Options[T]) *source.Page[T] {
 	t.Helper()
 	opts.Encoding = f.encoding
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/transport"
@@ -179,7 +180,7 @@ func TestWithoutTheGate(t *testing.T) {
 	}
 	defer events.Close()
 	for err == nil {
-		var event listwatch.Event[*metadata]
+		var event source.Event[*metadata]
 		if event, err = events.Next(); event.InitialEventsEnd {
 			break
 		}

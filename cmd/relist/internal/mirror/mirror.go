@@ -19,6 +19,7 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -26,7 +27,7 @@ import (
 // Options of a [Mirror].
 type Options struct {
 	// Source is where objects come from.
-	Source listwatch.ListWatcher[*listwatch.Raw]
+	Source source.ListWatcher[*listwatch.Raw]
 
 	// Reflector are the options of the reflector, without a Trace.
 	Reflector reflector.Options

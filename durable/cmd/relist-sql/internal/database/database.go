@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Place is where a database is. It comes from the command line.
@@ -116,7 +117,7 @@ type Reader interface {
 	Streams(ctx context.Context) ([]Stream, error)
 
 	// Identities returns the state of a copy, and what identifies the row of each key, both as they were at one moment.
-	Identities(ctx context.Context, of Stream) (durable.State, map[string]listwatch.Meta, error)
+	Identities(ctx context.Context, of Stream) (durable.State, map[string]source.Meta, error)
 
 	// Check returns an error if a file is damaged.
 	Check(ctx context.Context) error

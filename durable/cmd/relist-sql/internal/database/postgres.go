@@ -17,7 +17,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // describe names a database of PostgreSQL without the password of its URL.
@@ -234,7 +234,7 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 }
 
 // Identities implements [Reader].
-func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]listwatch.Meta, err error) {
+func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]source.Meta, err error) {
 	tx, err := r.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return state, nil, err
@@ -255,10 +255,10 @@ func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durab
 	if err != nil {
 		return state, nil, r.explain(ctx, tx, err)
 	}
-	rows = map[string]listwatch.Meta{}
+	rows = map[string]source.Meta{}
 	var key, uid, at string
 	_, err = pgx.ForEachRow(found, []any{&key, &uid, &at}, func() error {
-		rows[key] = listwatch.Meta{Key: key, UID: types.UID(uid), ResourceVersion: at}
+		rows[key] = source.Meta{Key: key, UID: types.UID(uid), ResourceVersion: at}
 		return nil
 	})
 	if err != nil {
