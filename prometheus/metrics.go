@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/relist-go/relist/controller"
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // Metrics collects the metrics of any number of informers, reflectors, relays and controllers. It is a [prometheus.Collector]. All methods

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/discovery"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/relay"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // A relay has the gauges of its reflectors and its own, under the names of its resources.

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/transport/discovery"
 	"github.com/relist-go/relist/watchcache"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // TestNegotiate has the form in which a list is answered from the cache. "" is for what the API server

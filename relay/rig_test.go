@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // rig is a relay in front of an API server, in the memory of a synctest bubble.

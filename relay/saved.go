@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/internal/wholefile"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport/discovery"
 	"github.com/relist-go/relist/watchcache"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 const (

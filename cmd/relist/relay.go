@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/relay"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // relayFlags are the flags of `relist relay`.

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // completionTimeout is how long a user who has pressed Tab waits.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/internal/cli/connect"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // Selection holds the flags that choose a server and its objects.

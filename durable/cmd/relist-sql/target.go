@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/metrics"
@@ -26,6 +25,7 @@ import (
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // target is a resource that is mirrored.

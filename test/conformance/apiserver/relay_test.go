@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/relay"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // relayKnown are the answers of a relay that differ from those of the API server behind it. The name of each has a row with the reason in

@@ -14,10 +14,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/relay"
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // usage is what the relay's process has taken so far.

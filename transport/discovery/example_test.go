@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // Find the resource that a user has named.
