@@ -18,10 +18,10 @@ import (
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 var shopType = object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}

@@ -8,11 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 // Resource are the objects of one type: a live cache of them, and what writes them. Package controller takes a Resource where it

@@ -14,12 +14,12 @@ import (
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 // ConfigMap has the fields of a ConfigMap that these programs use.

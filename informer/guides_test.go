@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
@@ -33,7 +34,6 @@ import (
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/writer"
 )
 
 // The examples in this file are most of the code of docs/guides; TestGuides compares.

@@ -19,9 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 // ConfigMap has the fields of a ConfigMap that this program uses. The server keeps the others: no write here touches them.

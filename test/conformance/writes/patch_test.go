@@ -13,8 +13,8 @@ import (
 
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/test/conformance/cluster"
-	"github.com/relist-go/relist/writer"
 )
 
 // TestPatches makes and changes objects by the difference between two states.

@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
-	"github.com/relist-go/relist/writer"
 )
 
 // scale is a ConfigMap whose "have" a controller brings to its "want", one by one. Others write "want" and "noise".

@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 var (

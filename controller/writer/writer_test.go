@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 // Deployment lacks most fields of a Deployment.

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 // gadget has members of many kinds.
