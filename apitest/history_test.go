@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // TestWatchGuarantees runs random changes under watchers whose streams are cut at random bytes, and checks what etcd's

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // A Repeat is an object that a list has twice, as the list of a server does that goes through its objects while they

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // A Replica is one of several API servers that share a storage. Each replica has its own watch cache of each type.

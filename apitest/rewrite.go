@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // A Rewrite changes the objects in the events of watches. The storage and lists keep the object unchanged.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/sharding"
 
 	"github.com/relist-go/relist/internal/listoptions"
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // A selection is the part of a type that a request asks for.

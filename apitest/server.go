@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // Options configures a Server. The zero value is ready to use.

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // errShuttingDown is the answer to requests that are waiting when the server is closed.

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // metaGroupResource is for errors that must name a type and are about none.

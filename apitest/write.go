@@ -15,7 +15,7 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // errModified is why a write at an old version is refused.

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/watchcache"
 )
 
 // selectable are the fields of a resource that a field selector can name.

@@ -17,9 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/watchcache"
 )
 
 // Options of a [Relay].

@@ -23,8 +23,8 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/watchcache"
 )
 
 // TestCustomTypes looks at which types have the kind in the items of a list.

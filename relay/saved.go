@@ -16,8 +16,8 @@ import (
 	"github.com/relist-go/relist/internal/wholefile"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/watchcache"
 )
 
 // saved is a window in a file, for the next process: its readers resume, and the upstream is not listed.

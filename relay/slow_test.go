@@ -11,7 +11,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // large creates or changes objects of 16 KB.

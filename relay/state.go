@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/watchcache"
+	"github.com/relist-go/relist/server/watchcache"
 )
 
 // state is one state of one object: the JSON that the upstream sent, and what has to be known of it.

@@ -15,9 +15,9 @@ import (
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
-	"github.com/relist-go/relist/watchcache"
 )
 
 // An upstream is one resource: its cache, and the reflector that keeps it in step.

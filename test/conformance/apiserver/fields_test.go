@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	table "github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/test/conformance/cluster"
-	table "github.com/relist-go/relist/watchcache"
 )
 
 // fieldSelectors name each field of the types of apitest, with a value that an object has, and with the
