@@ -54,7 +54,7 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
-	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./relay ./apitest
+	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./server/... ./apitest
 	cd durable && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd test && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
 

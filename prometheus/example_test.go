@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	relistprom "github.com/relist-go/relist/prometheus"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport/discovery"
 )
 

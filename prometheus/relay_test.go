@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	relistprom "github.com/relist-go/relist/prometheus"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 )
 
 // moment is a status, and when it was taken.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )

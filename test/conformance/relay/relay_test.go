@@ -25,7 +25,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"

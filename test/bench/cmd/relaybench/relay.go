@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
