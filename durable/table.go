@@ -1,6 +1,9 @@
 package durable
 
 import (
+	"fmt"
+	"hash/fnv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,4 +35,28 @@ type Table struct {
 	// History is how long a former state is kept after it has ended. They are in a second table, see the packages. If zero, there is
 	// none, and a negative one is an error.
 	History time.Duration
+}
+
+// longestName is how long a name can be in every database.
+const longestName = 40
+
+// TableName returns the name that the table of a resource has if [Table.Name] is empty.
+func TableName(resource schema.GroupResource) string {
+	full := resource.Resource
+	if resource.Group != "" {
+		full += "_" + resource.Group
+	}
+	full = strings.ToLower(full)
+	name := strings.Map(func(c rune) rune {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return '_'
+		}
+		return c
+	}, full)
+	if len(name) <= longestName {
+		return name
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(full)) // a hash takes everything
+	return fmt.Sprintf("%s_%08x", name[:longestName-9], hash.Sum32())
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/metrics"
-	"github.com/relist-go/relist/durable/internal/tables"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/connect"
 	"github.com/relist-go/relist/listwatch"
@@ -76,7 +75,7 @@ func (f *mirrorFlags) targets(ctx context.Context, stderr io.Writer, client *tra
 		}
 		t := &target{
 			found: found, asked: name, label: found.GroupResource().String(), namespace: namespace,
-			table: tables.NameOf(found.GroupResource()), told: map[string]bool{}, total: -1,
+			table: durable.TableName(found.GroupResource()), told: map[string]bool{}, total: -1,
 		}
 		same := slices.IndexFunc(targets, func(other *target) bool { return other.table == t.table })
 		switch {

@@ -5,13 +5,10 @@ package tables
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
 )
@@ -48,7 +45,7 @@ func (r Rules) Prepare(t durable.Table) (durable.Table, []Column, error) {
 		return durable.Table{}, nil, errors.New("Table.Resource needs a version and a resource")
 	}
 	if t.Name == "" {
-		t.Name = NameOf(t.Resource.GroupResource())
+		t.Name = durable.TableName(t.Resource.GroupResource())
 	}
 	if err := r.CheckName(t.Name); err != nil {
 		return durable.Table{}, nil, fmt.Errorf("Table.Name %q: %w", t.Name, err)
@@ -71,31 +68,6 @@ func (r Rules) Prepare(t durable.Table) (durable.Table, []Column, error) {
 		columns = append(columns, c)
 	}
 	return t, columns, nil
-}
-
-// longestName is how long a name can be in every database.
-const longestName = 40
-
-// NameOf returns the name of the table of a resource: pods, deployments_apps. A longer name than every database takes is cut, and ends
-// with a hash of the whole.
-func NameOf(resource schema.GroupResource) string {
-	full := resource.Resource
-	if resource.Group != "" {
-		full += "_" + resource.Group
-	}
-	full = strings.ToLower(full)
-	name := strings.Map(func(c rune) rune {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return '_'
-		}
-		return c
-	}, full)
-	if len(name) <= longestName {
-		return name
-	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(full)) // a hash takes everything
-	return fmt.Sprintf("%s_%08x", name[:longestName-9], hash.Sum32())
 }
 
 // CheckName returns an error if a name would need thought in SQL.
