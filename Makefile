@@ -28,7 +28,7 @@ demo: ## mirror a server that misbehaves, and show what happens
 demo-sql: ## copy a server's objects into a file of SQLite, and query it
 	@set -e; dir=$$(mktemp -d); trap 'kill $$server 2>/dev/null || true; rm -rf "$$dir"' EXIT; \
 	go build -o $$dir/relist ./cmd/relist; \
-	(cd durable && go build -o $$dir/relist-sql ./cmd/relist-sql); \
+	(cd cmd/relist-sql && go build -o $$dir/relist-sql .); \
 	$$dir/relist serve --objects 1000 --pods 300 --rate 20 >$$dir/serve & server=$$!; \
 	until grep -q '^faults ' $$dir/serve; do kill -0 $$server; sleep 0.1; done; \
 	url=$$(sed -n 's/^serving //p' $$dir/serve | head -n 1); \
@@ -51,6 +51,7 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	$(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./... && \
 	(cd prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
 	(cd durable && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
+	(cd cmd/relist-sql && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
 	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
@@ -61,12 +62,13 @@ test-long: ## run every simulation with all its seeds, and every search of the e
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
 	cd durable && ../$(LINT) run --config ../.golangci.yml ./...
+	cd cmd/relist-sql && ../../$(LINT) run --config ../../.golangci.yml ./...
 	cd prometheus && ../$(LINT) run --config ../.golangci.yml ./...
 	cd test && ../$(LINT) run --config ../.golangci.yml ./...
 
 audit: ## look for known vulnerabilities in what the modules require; make lint has gosec and staticcheck
 	cd tools/lint && go build -trimpath -o ../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
-	bin/govulncheck ./... && (cd prometheus && ../bin/govulncheck ./...) && cd durable && ../bin/govulncheck ./...
+	bin/govulncheck ./... && (cd prometheus && ../bin/govulncheck ./...) && (cd durable && ../bin/govulncheck ./...) && cd cmd/relist-sql && ../../bin/govulncheck ./...
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -124,7 +126,7 @@ image: ## build container images of the commands, called IMAGE (relist:latest) a
 	@set -e; for platform in $(PLATFORMS); do \
 		echo "build $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o bin/image/$$platform/relist ./cmd/relist; \
-		(cd durable && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../bin/image/$$platform/relist-sql ./cmd/relist-sql); \
+		(cd cmd/relist-sql && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../../bin/image/$$platform/relist-sql .); \
 	done
 	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file deploy/Dockerfile bin/image
 	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file durable/deploy/Dockerfile bin/image

@@ -1,5 +1,5 @@
-// Durable copies of Kubernetes resources, in files of SQLite and in PostgreSQL, and the command relist-sql. The library and the
-// command relist import no database.
+// Durable copies of Kubernetes resources, in files of SQLite and in PostgreSQL. The library and its commands import no database, but
+// for relist-sql.
 //
 // modernc.org/sqlite must have SQLite 3.51.3 or newer, see TestVersionOfSQLite.
 module github.com/relist-go/relist/durable
@@ -11,7 +11,6 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/relist-go/relist v0.1.0
-	github.com/spf13/cobra v1.10.2
 	k8s.io/apimachinery v0.37.2
 	zombiezen.com/go/sqlite v1.4.2
 )
@@ -22,7 +21,6 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
-	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -31,7 +29,6 @@ require (
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/net v0.62.0 // indirect

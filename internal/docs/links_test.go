@@ -90,7 +90,7 @@ func TestCommentsHaveNoDeadLinks(t *testing.T) {
 	}
 }
 
-// goFiles returns the files of each package of the root module and of the modules durable and prometheus, without their tests.
+// goFiles returns the files of each package of the root module and of the modules durable, cmd/relist-sql and prometheus, without their tests.
 func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 	t.Helper()
 	files := map[string][]*ast.File{}

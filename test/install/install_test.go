@@ -23,16 +23,20 @@ const (
 	library    = "github.com/relist-go/relist"
 )
 
+// published are the modules beside the library that have a version.
+var published = []string{"durable", "prometheus", "cmd/relist-sql"}
+
 // The commands and the packages are found in a folder that serves the modules as a proxy does, outside of the clone.
 func TestInstallByVersion(t *testing.T) {
 	version := requiredVersion(t)
 	proxy := t.TempDir()
 	publish(t, proxy, module.Version{Path: library, Version: version}, repository)
-	publish(t, proxy, module.Version{Path: library + "/durable", Version: version}, filepath.Join(repository, "durable"))
-	publish(t, proxy, module.Version{Path: library + "/prometheus", Version: version}, filepath.Join(repository, "prometheus"))
+	for _, name := range published {
+		publish(t, proxy, module.Version{Path: library + "/" + name, Version: version}, filepath.Join(repository, name))
+	}
 
 	// With -n, go finds and reads every package, and does not compile.
-	for _, command := range []string{"/cmd/relist", "/durable/cmd/relist-sql"} {
+	for _, command := range []string{"/cmd/relist", "/cmd/relist-sql"} {
 		run(t, proxy, t.TempDir(), "go", "install", "-n", library+command+"@"+version)
 	}
 
@@ -55,7 +59,7 @@ func main() {}
 // requiredVersion returns the version of the library that the published modules require, which must be one.
 func requiredVersion(t *testing.T) string {
 	version := ""
-	for _, name := range []string{"durable", "prometheus"} {
+	for _, name := range published {
 		path := filepath.Join(repository, name, "go.mod")
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -70,7 +74,7 @@ func requiredVersion(t *testing.T) string {
 		}
 		for _, r := range file.Require {
 			switch {
-			case r.Mod.Path != library:
+			case r.Mod.Path != library && !strings.HasPrefix(r.Mod.Path, library+"/"):
 			case version != "" && version != r.Mod.Version:
 				t.Errorf("%s requires the library at %s, and another module at %s", path, r.Mod.Version, version)
 			default:

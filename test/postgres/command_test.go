@@ -20,7 +20,7 @@ import (
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(shared.Dir, "relist-sql") // goes with the server
 	build := exec.Command("go", "build", "-o", path, ".")
-	build.Dir = "../../durable/cmd/relist-sql"
+	build.Dir = "../../cmd/relist-sql"
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.New(string(out))
 	}

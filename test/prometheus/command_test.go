@@ -17,7 +17,7 @@ import (
 // `relist-sql mirror` writes its metrics by hand: Prometheus' parsers read them, and they are those of the module. The page has the same
 // events as [registry]; a test of the command keeps it up to date.
 func TestCommand(t *testing.T) {
-	text, err := os.ReadFile("../../durable/cmd/relist-sql/internal/metrics/testdata/metrics.txt")
+	text, err := os.ReadFile("../../cmd/relist-sql/internal/metrics/testdata/metrics.txt")
 	must(t, err)
 	parse(t, text)
 

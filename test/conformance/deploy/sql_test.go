@@ -15,7 +15,7 @@ import (
 func TestSQLManifests(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "relist-sql")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = "../../../durable/cmd/relist-sql"
+	build.Dir = "../../../cmd/relist-sql"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

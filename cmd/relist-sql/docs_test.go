@@ -17,7 +17,7 @@ import (
 // blocks returns the fenced blocks of docs/durable.md that are of a language, in order.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/durable.md")
+	text, err := os.ReadFile("../../docs/durable.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestDocsFirstCommands(t *testing.T) {
 		args = append(args, "-race") // the packages are compiled already as they were for this test
 	}
 	build := exec.CommandContext(t.Context(), "go", append(args, "./cmd/relist")...)
-	build.Dir = "../../.."                               // the module of the command
+	build.Dir = "../.."                                  // the module of the command
 	build.Env = append(os.Environ(), "HOME="+homeOfUser) // where go keeps what it has built
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -103,7 +103,7 @@ func TestDocsFirstCommands(t *testing.T) {
 	ran := 0
 	for _, words := range append(commands(sh[1]), commands(sh[2])...) {
 		if words[0] == "cd" {
-			if len(words) != 2 || words[1] != "durable/cmd/relist-sql" {
+			if len(words) != 2 || words[1] != "cmd/relist-sql" {
 				t.Errorf("%q is not where this test is", words)
 			}
 			continue

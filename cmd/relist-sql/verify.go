@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
+	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/connect"
 	"github.com/relist-go/relist/internal/cli/report"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
+	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/cli/table"
 	"github.com/relist-go/relist/internal/visible"

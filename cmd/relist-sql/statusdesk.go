@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/metrics"
+	"github.com/relist-go/relist/cmd/relist-sql/internal/metrics"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/cli/web"

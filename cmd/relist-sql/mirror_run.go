@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/connect"
 	"github.com/relist-go/relist/internal/cli/report"

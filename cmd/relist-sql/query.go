@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
+	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
