@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/protocol"
 )
 

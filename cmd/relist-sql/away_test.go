@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // While the server cannot be reached, the command says so once, with what the rows are, and once more when it can be reached again.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/clitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // blocks returns the fenced blocks of docs/durable.md that are of a language, in order.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
-	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/transport"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/connect"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/connect"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"

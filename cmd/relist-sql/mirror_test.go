@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // The second run lists nothing: it continues where the first has ended, and brings what happened in between.

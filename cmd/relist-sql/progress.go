@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/reflector"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 func TestUsageErrors(t *testing.T) {

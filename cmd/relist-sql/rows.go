@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/relist-go/relist/cmd/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/table"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
-	"github.com/relist-go/relist/internal/cli/report"
-	"github.com/relist-go/relist/internal/cli/table"
 	"github.com/relist-go/relist/internal/visible"
 )
 

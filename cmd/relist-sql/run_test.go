@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/clitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // TestMain lets the test binary be the command, for tests that need a process.

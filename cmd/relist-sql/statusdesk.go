@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/web"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/metrics"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/report"
-	"github.com/relist-go/relist/internal/cli/web"
 	"github.com/relist-go/relist/reflector"
 )
 

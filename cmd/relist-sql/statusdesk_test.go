@@ -14,8 +14,8 @@ import (
 	driver "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/clitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 	"github.com/relist-go/relist/reflector"
 )
 

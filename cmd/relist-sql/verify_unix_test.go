@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // A program that supplies the credential may wait for the user for longer than a server may take, also for verify.

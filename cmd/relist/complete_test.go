@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // complete returns what the shell offers for a command line, and the number that says what else it may offer: 4 is nothing.

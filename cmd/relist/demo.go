@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/demo"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // demoFlags are the flags of `relist demo`.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 func TestNamespaceOfWhatHasNone(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 func TestMirrorJSON(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 )
 

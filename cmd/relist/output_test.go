@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/listwatch"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/internal/record"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"

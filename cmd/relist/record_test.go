@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // A recording can be replayed, also a scrubbed one.

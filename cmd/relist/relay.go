@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 const traces = "../../testdata"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // An error says what was expected, and not how the parser failed.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli/clitest"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // result is the exit status and the output of a command.

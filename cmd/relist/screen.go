@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/table"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
-	"github.com/relist-go/relist/internal/cli/report"
-	"github.com/relist-go/relist/internal/cli/table"
 	"github.com/relist-go/relist/internal/visible"
 )
 

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
-	"github.com/relist-go/relist/internal/cli"
 )
 
 // serveFlags are the flags of `relist serve`.

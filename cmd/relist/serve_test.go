@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 func TestServe(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // newPipe returns a pipe without a writer.

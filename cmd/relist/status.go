@@ -7,9 +7,9 @@ import (
 	"os"
 	"sync"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/web"
 	"github.com/relist-go/relist/cmd/relist/internal/status"
-	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/web"
 )
 
 // statusDesk answers requests for the status of a mirror: a signal, or a request over

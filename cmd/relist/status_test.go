@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // statusURL waits until the command has said where its status is.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli/clitest"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // A real signal, to a real process: in this one, every mirror would answer it.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // statusLinePeriod is short enough to look alive.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // strange is a name as it may be: of a Role, nothing but "/" and "%" is refused. It would

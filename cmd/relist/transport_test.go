@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
 // TestMirrorTransport looks at how the watch is asked for. The last server stands behind

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // printed returns what run prints.

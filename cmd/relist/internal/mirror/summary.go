@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/usage"
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/relist-go/relist/internal/cli/connect"
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/connect"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
 // Headings are those of a table of objects. Namespaced says that objects have a namespace.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
 // Diff returns the fields in which two states of an object differ, in the order of the paths. It leaves out two

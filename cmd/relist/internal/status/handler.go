@@ -3,7 +3,7 @@ package status
 import (
 	"net/http"
 
-	"github.com/relist-go/relist/internal/cli/web"
+	"github.com/relist-go/relist/cmd/internal/cli/web"
 )
 
 // Handler shows the status to programs:

@@ -3,7 +3,7 @@ package cli
 import (
 	"io"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
 // aside writes messages to a terminal on which a line is kept at the bottom. A message takes the place of that line, which

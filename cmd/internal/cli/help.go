@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
 // Prepare breaks the descriptions of all flags at a width, and offers the shell no file for a flag that takes none.

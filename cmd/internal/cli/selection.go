@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relist-go/relist/internal/cli/connect"
+	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 )
 
