@@ -128,8 +128,8 @@ image: ## build container images of the commands, called IMAGE (relist:latest) a
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o bin/image/$$platform/relist ./cmd/relist; \
 		(cd cmd/relist-sql && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../../bin/image/$$platform/relist-sql .); \
 	done
-	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file deploy/Dockerfile bin/image
-	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file durable/deploy/Dockerfile bin/image
+	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file cmd/deploy/Dockerfile bin/image
+	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file cmd/deploy/relist-sql.Dockerfile bin/image
 
 ci: ## what has to pass before a change goes in
 	.ci/run

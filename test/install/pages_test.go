@@ -88,7 +88,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"README.md", "git clone ", "the test itself clones the work tree"},
 	{"README.md", "make test", "it is a step of .ci/run"},
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
-	{"deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
+	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
 	{"docs/apiserver.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"docs/apitest.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},

@@ -49,7 +49,7 @@ func TestManifests(t *testing.T) {
 		t.Run(tt.manifest, func(t *testing.T) {
 			t.Parallel()
 			d := &deployment{
-				T: t, cluster: cluster.New(t, cluster.Options{}), manifest: filepath.Join("..", "..", "..", "deploy", tt.manifest),
+				T: t, cluster: cluster.New(t, cluster.Options{}), manifest: filepath.Join("..", "..", "..", "cmd", "deploy", tt.manifest),
 				name: "relist", namespace: tt.namespace, everywhere: tt.everywhere,
 			}
 			d.kubectl("", "create", "namespace", "elsewhere")

@@ -1,3 +1,3 @@
-// Package deploy applies the manifests of deploy/ to a real API server, and runs the
+// Package deploy applies the manifests of cmd/deploy/ to a real API server, and runs the
 // command with their arguments and the rights of their service accounts.
 package deploy

@@ -25,7 +25,7 @@ import (
 func TestRelaysAreAlike(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "deploy", name))
 		must(t, err)
 		_, rest, _ := strings.Cut(string(text), "\napiVersion:")
 		return rest
@@ -55,7 +55,7 @@ func TestRelayManifests(t *testing.T) {
 		t.Run(manifest, func(t *testing.T) {
 			t.Parallel()
 			d := &deployment{
-				T: t, cluster: cluster.New(t, cluster.Options{}), manifest: filepath.Join("..", "..", "..", "deploy", manifest),
+				T: t, cluster: cluster.New(t, cluster.Options{}), manifest: filepath.Join("..", "..", "..", "cmd", "deploy", manifest),
 				name: "relay", namespace: "relist", everywhere: true,
 			}
 			d.kubectl("", "create", "namespace", "relist")

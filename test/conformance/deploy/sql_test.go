@@ -23,7 +23,7 @@ func TestSQLManifests(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			d := &deployment{
-				T: t, cluster: c, manifest: filepath.Join("..", "..", "..", "durable", "deploy", name+".yaml"),
+				T: t, cluster: c, manifest: filepath.Join("..", "..", "..", "cmd", "deploy", name+".yaml"),
 				name: "relist-" + name, namespace: "relist-" + name, everywhere: true,
 			}
 			d.applied()
