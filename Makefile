@@ -67,7 +67,7 @@ lint: $(LINT) ## run the linters over every module of ours
 	cd test && ../$(LINT) run --config ../.golangci.yml ./...
 
 audit: ## look for known vulnerabilities in what the modules require; make lint has gosec and staticcheck
-	cd tools/lint && go build -trimpath -o ../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	cd test/tools/lint && go build -trimpath -o ../../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
 	bin/govulncheck ./... && (cd prometheus && ../bin/govulncheck ./...) && (cd durable && ../bin/govulncheck ./...) && cd cmd/relist-sql && ../../bin/govulncheck ./...
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
@@ -88,7 +88,7 @@ recovery: ## measure how soon a copy is fresh again after a fault, and what a se
 	cd test && $(GOTEST) -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 size: ## count lines, exported names, words, modules, traces and mutations
-	@go run ./tools/size
+	@cd test && go run ./tools/size
 
 postgres: ## test the copies of durable/postgres with a PostgreSQL of the tests' own; it must be installed
 	cd test && $(GOTEST) -count=1 $(TESTFLAGS) ./postgres
@@ -103,13 +103,13 @@ mutants: ## break the library in many ways, and see that the golden traces notic
 	cd test/conformance && $(GOTEST) -count=1 -v $(TESTFLAGS) ./mutants
 
 docs-site: ## build the site of the documents and of all traces, into dist/site
-	cd tools/site && go run . -out ../../dist/site
+	cd test/tools/site && go run . -out ../../../dist/site
 
 # Installs Chromium from Debian's packages where it can, and axe-core from npm; the test says what is missing.
 site-test: ## open the pages of the site in Chromium: they step, complain of nothing, fit a telephone, and axe-core finds nothing serious
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium >/dev/null; }
-	cd tools/site && npm ci --silent --no-audit --no-fund && go vet . && go test -count=1 -timeout 14m $(TESTFLAGS) .
+	cd test/tools/site && npm ci --silent --no-audit --no-fund && go vet . && go test -count=1 -timeout 14m $(TESTFLAGS) .
 
 conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
 
@@ -146,11 +146,11 @@ test/conformance/bin/etcd: test/conformance/etcd/go.mod test/conformance/etcd/go
 	cd test/conformance/etcd && go build -trimpath -ldflags '-s -w' -o ../bin/etcd go.etcd.io/etcd/server/v3
 	@touch $@
 
-$(LINT): tools/lint/go.mod tools/lint/go.sum
-	cd tools/lint && go build -trimpath -ldflags '-s -w' -o ../../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(LINT): test/tools/lint/go.mod test/tools/lint/go.sum
+	cd test/tools/lint && go build -trimpath -ldflags '-s -w' -o ../../../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-$(RELEASE): tools/release/go.mod tools/release/go.sum tools/release/sbom/main.go
-	cd tools/release && go test ./... && go build -trimpath -ldflags '-s -w' -o ../../bin/release/ ./sbom && \
-		go build -trimpath -ldflags '-s -w' -o ../../bin/release/goreleaser github.com/goreleaser/goreleaser/v2
+$(RELEASE): test/tools/release/go.mod test/tools/release/go.sum test/tools/release/sbom/main.go
+	cd test/tools/release && go test ./... && go build -trimpath -ldflags '-s -w' -o ../../../bin/release/ ./sbom && \
+		go build -trimpath -ldflags '-s -w' -o ../../../bin/release/goreleaser github.com/goreleaser/goreleaser/v2
 	@touch $@

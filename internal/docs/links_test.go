@@ -98,7 +98,7 @@ func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata", "test", "tools"}, file):
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata", "test"}, file):
 			return filepath.SkipDir
 		case filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
 			return nil

@@ -1,6 +1,6 @@
 // The programs that make a release, pinned by version. They are a module of their own so
 // that their many dependencies stay out of the library's.
-module github.com/relist-go/relist/tools/release
+module github.com/relist-go/relist/test/tools/release
 
 go 1.26.3
 

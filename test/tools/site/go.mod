@@ -1,6 +1,6 @@
 // The site of the documents and the traces. It is a module of its own so that what turns Markdown into HTML, and what drives a
 // browser in its test, stay out of the library's.
-module github.com/relist-go/relist/tools/site
+module github.com/relist-go/relist/test/tools/site
 
 go 1.26.0
 
@@ -38,4 +38,4 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/relist-go/relist => ../..
+replace github.com/relist-go/relist => ../../..

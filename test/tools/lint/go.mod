@@ -1,6 +1,6 @@
 // The linter, pinned by version. It is a module of its own so that its many
 // dependencies stay out of the library's.
-module github.com/relist-go/relist/tools/lint
+module github.com/relist-go/relist/test/tools/lint
 
 go 1.26.0
 

@@ -1,7 +1,5 @@
 // Command size counts what a reader of this repository has in front of them: lines, exported names, words, modules, and
-// what proves the rules (traces, rows of docs/states.md, mutations). It reads the files that git tracks:
-//
-//	go run ./tools/size
+// what proves the rules (traces, rows of docs/states.md, mutations). It reads the files that git tracks.
 package main
 
 import (
@@ -27,6 +25,13 @@ func main() {
 }
 
 func run() error {
+	top, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return fmt.Errorf("find the repository: %w", err)
+	}
+	if err := os.Chdir(strings.TrimSpace(string(top))); err != nil {
+		return err
+	}
 	out, err := exec.CommandContext(context.Background(), "git", "ls-files", "-z").Output()
 	if err != nil {
 		return fmt.Errorf("list the files of the repository: %w", err)
@@ -160,7 +165,7 @@ func (t *tree) addMutants(file *ast.File) {
 // public reports whether programs can import the package of a file, and are meant to.
 func public(file string) bool {
 	for folder := range strings.SplitSeq(path.Dir(file), "/") {
-		if slices.Contains([]string{"internal", "docs", "examples", "cmd", "tools"}, folder) {
+		if slices.Contains([]string{"internal", "docs", "examples", "cmd"}, folder) {
 			return false
 		}
 	}

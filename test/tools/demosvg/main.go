@@ -2,7 +2,7 @@
 // recovered, and the verdict light up at the time at which they happened. They are faint before, so
 // that the picture is never empty. A reader who prefers no motion sees them all.
 //
-//	go run ./cmd/relist demo | go run ./tools/demosvg > docs/demo.svg
+//	go run ./cmd/relist demo | go run -C test ./tools/demosvg > docs/demo.svg
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command site builds a static site: every Markdown page of the repository in HTML, every trace as a page that steps through it, and an
 // index of the traces that can be filtered. Pages link to each other by relative paths, so the site works from a folder, too.
 //
-//	go -C tools/site run . -out ../../dist/site
+//	go -C test/tools/site run . -out ../../../dist/site
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 )
 
 func main() {
-	root := flag.String("root", "../..", "the repository")
-	out := flag.String("out", "../../dist/site", "the folder of the site; it is replaced")
+	root := flag.String("root", "../../..", "the repository")
+	out := flag.String("out", "../../../dist/site", "the folder of the site; it is replaced")
 	flag.Parse()
 	if err := build(*root, *out); err != nil {
 		fmt.Fprintf(os.Stderr, "site: %v\n", err)

@@ -19,7 +19,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, build("../..", dir)
+	return dir, build("../../..", dir)
 })
 
 func TestMain(m *testing.M) {
@@ -86,7 +86,7 @@ func TestSiteHasNoDeadLinks(t *testing.T) {
 
 // The pages of the incidents show every diagram, and lead to the page of its trace.
 func TestIncidentsShowPictures(t *testing.T) {
-	pictures, err := filepath.Glob("../../docs/incidents/pictures/*.svg")
+	pictures, err := filepath.Glob("../../../docs/incidents/pictures/*.svg")
 	if err != nil || len(pictures) == 0 {
 		t.Fatal("no pictures", err)
 	}
@@ -105,7 +105,7 @@ func TestIncidentsShowPictures(t *testing.T) {
 // Every trace of the repository has a page, and the index names it.
 func TestEveryTraceHasAPage(t *testing.T) {
 	pages := pagesOf(t)
-	traces, err := filepath.Glob("../../testdata/*.txt")
+	traces, err := filepath.Glob("../../../testdata/*.txt")
 	if err != nil || len(traces) < 200 {
 		t.Fatal(len(traces), err)
 	}
