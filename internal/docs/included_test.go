@@ -1,8 +1,11 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,6 +53,26 @@ func hasLines(file, lines string) bool {
 }
 
 var indented = regexp.MustCompile(`(?m)^.+$`)
+
+// pages returns the pages of the repository.
+func pages(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "node_modules"}, entry.Name()):
+			return filepath.SkipDir
+		case filepath.Ext(file) == ".md":
+			files = append(files, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
 
 func readText(t *testing.T, name string) string {
 	t.Helper()

@@ -27,8 +27,7 @@ var (
 // A link from a page to a file of the repository, or to a heading of a page, leads somewhere.
 func TestPagesHaveNoDeadLinks(t *testing.T) {
 	t.Chdir(root)
-	pages := slices.Concat(glob(t, "*.md"), glob(t, "docs/*.md"), glob(t, "docs/incidents/*.md"), glob(t, "docs/guides/*.md"), glob(t, "testdata/*.md"))
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, match := range link.FindAllStringSubmatch(readText(t, page), -1) {
 			target, anchor, _ := strings.Cut(match[1], "#")
 			if strings.Contains(target, "://") {

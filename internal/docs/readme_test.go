@@ -67,7 +67,7 @@ func TestLinkedFigures(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "docs/performance.md")
 	seen := 0
-	for _, file := range slices.Concat(glob(t, "docs/*.md"), glob(t, "docs/guides/*.md")) {
+	for _, file := range pages(t) {
 		for _, m := range figureLink.FindAllStringSubmatch(readText(t, file), -1) {
 			seen++
 			name := map[string]string{"MB": "live heap, MB", "s": "CPU, s", "s in the database": "CPU of the database, s", "% of a core": "CPU, % of a core"}[m[2]]

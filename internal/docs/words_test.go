@@ -66,10 +66,9 @@ func retired(t *testing.T) *regexp.Regexp {
 }
 
 func wordFiles(t *testing.T) []string {
-	var files []string
+	files := pages(t)
 	for _, pattern := range []string{
-		"*.md", "docs/*.md", "docs/*/*.md", "prometheus/*.md", "cmd/deploy/*.md", "testdata/*.md", "testdata/*.txt",
-		"protocol/*.go", "reflector/*.go", "deltafifo/*.go", "store/*.go", "informer/*.go", "listwatch/source/*.go",
+		"testdata/*.txt", "protocol/*.go", "reflector/*.go", "deltafifo/*.go", "store/*.go", "informer/*.go", "listwatch/source/*.go",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
