@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The relay's authority over answers that are on their way. docs/relay.md has these rules as a table, and
+// The relay's authority over answers that are on their way. server/relay/README.md has these rules as a table, and
 // TestAuthorityInTime plays it.
 //
 //  1. Before anything is sent, a request asks who its reader is and what they may. Answers are

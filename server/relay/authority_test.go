@@ -19,14 +19,14 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// The rows of the table in docs/relay.md: what a reader does, and what the API server and the reviews do, while a right is withdrawn.
+// The rows of the table in server/relay/README.md: what a reader does, and what the API server and the reviews do, while a right is withdrawn.
 var (
 	readers = []string{"fast watch", "slow watch", "initial events", "list", "WebSocket", "forwarded watch", "slow forwarded watch", "forwarded list"}
 	servers = []string{"up", "flapping", "away"}
 	reviews = []string{"answering", "slow", "failing", "flapping"}
 )
 
-// The bounds of docs/relay.md, behind the time for which an answer is remembered.
+// The bounds of server/relay/README.md, behind the time for which an answer is remembered.
 const (
 	ttl        = time.Minute // see guarded
 	answered   = ttl + recheck + 2*reviewTimeout

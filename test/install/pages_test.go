@@ -60,7 +60,7 @@ var pages = []struct {
 	{"docs/guides/types-and-encodings.md", []step{
 		{command: "cd ../relist && go build -tags nethttpomithttp2 -o /tmp/slim ./examples/slim"},
 	}},
-	{"docs/relay.md", []step{
+	{"server/relay/README.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 10", prints: "faults http"},
 		{command: "go run ./cmd/relist relay configmaps --server http://127.0.0.1:8080 --anonymous --listen 127.0.0.1:8090", serves: `serving http://(\S+)`},
 		{command: "go run ./cmd/relist mirror configmaps -A --server http://127.0.0.1:8090 --for 10s", ends: "summary"},
@@ -97,7 +97,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/durable.md", "", "cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
-	{"docs/relay.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
+	{"server/relay/README.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
 	{"docs/testing-recipes.md", "go run ./cmd/relist serve", "the test has such a server already"},
 	{"docs/testing-recipes.md", "curl --fail-with-body ", "no client of this test watches at that moment; apitest.TestWaitForWatches asks, too"},
 	{"docs/transports.md", "make |cd test/conformance|go run ", "minutes, with a kube-apiserver"},

@@ -22,7 +22,7 @@ import (
 )
 
 // relayKnown are the answers of a relay that differ from those of the API server behind it. The name of each has a row with the reason in
-// docs/relay.md. The pattern is as in known.
+// server/relay/README.md. The pattern is as in known.
 var relayKnown = []difference{
 	{"versions that are no number", regexp.MustCompile(`^watches of .*watch=1&timeoutSeconds=1&resourceVersion=x |/a\?resourceVersion=x |^reads of (leases|widgets): .*/a\?resourceVersion=\{a2.rv\}`)},
 	{"protobuf before JSON", regexp.MustCompile(`watch=1&timeoutSeconds=1  \[Accept: application/vnd.kubernetes.protobuf, .*\]`)},
@@ -34,7 +34,7 @@ var relayKnown = []difference{
 func TestRelayAnswersAlike(t *testing.T) {
 	theirs := realSide(t)
 	ours := relaySide(t, theirs)
-	page, err := os.ReadFile("../../../docs/relay.md")
+	page, err := os.ReadFile("../../../server/relay/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRelayAnswersAlike(t *testing.T) {
 	})
 	for name := range sum.known { // each by itself
 		if !strings.Contains(string(page), "| "+name+" |") {
-			t.Errorf("docs/relay.md has no row for the difference %q", name)
+			t.Errorf("server/relay/README.md has no row for the difference %q", name)
 		}
 	}
 	t.Logf("%d reads, with a known difference: %v", sum.reads, sum.known)

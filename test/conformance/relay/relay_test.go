@@ -238,7 +238,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 			t.Errorf("%s as %q:\n%+v\nwant\n%+v", tt.path, tt.accept, got, want)
 		}
 	}
-	// docs/relay.md says why these differ.
+	// server/relay/README.md says why these differ.
 	for path, codes := range map[string][2]int{
 		"/api/v1/configmaps?watch=true&resourceVersion=x":                  {400, 500},
 		"/api/v1/namespaces/default/configmaps/c1?resourceVersion=x":       {400, 500},
