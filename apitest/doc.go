@@ -1,7 +1,7 @@
 // Package apitest is an API server for tests of list and watch clients: real HTTP, the rules of kube-apiserver 1.36, and
 // faults on demand.
 //
-// It has the layers of a control plane (docs/apiserver.md). The storage keeps a log of all changes under one counter, until
+// It has the layers of a control plane (server/README.md). The storage keeps a log of all changes under one counter, until
 // it is compacted, as etcd does. Each replica has a cache of each type ([watchcache.Cache]), which follows the log, and
 // answers lists and watches from its window of the last changes. Faults are in front of the caches:
 //

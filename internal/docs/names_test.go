@@ -13,7 +13,7 @@ import (
 
 var (
 	place     = regexp.MustCompile("`(\\w+)` in \\[([\\w.]+)\\]\\(\\.\\./([^)\\s]+\\.go)\\)")
-	inSection = regexp.MustCompile(`^\[[\w ]+\]\(apiserver\.md#[\w-]+\)$`)
+	inSection = regexp.MustCompile(`^\[[\w ]+\]\(\.\./server/README\.md#[\w-]+\)$`)
 	quoted    = regexp.MustCompile("`(\\w+)(?:\\.(\\w+))?`")
 )
 

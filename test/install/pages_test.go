@@ -42,7 +42,7 @@ var pages = []struct {
 	{"docs/reading-traces.md", []step{
 		{command: "go run ./cmd/relist replay --html testdata/watch-refused.txt > refused.html"},
 	}},
-	{"docs/apiserver.md", []step{
+	{"server/README.md", []step{
 		{command: "go run ./cmd/relist serve --window 10", prints: "faults http"},
 		{command: "go run ./cmd/relist serve --replicas 2 --no-progress", prints: "faults http"},
 	}},
@@ -89,7 +89,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"README.md", "make test", "it is a step of .ci/run"},
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
-	{"docs/apiserver.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
+	{"server/README.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"docs/apitest.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
 	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
