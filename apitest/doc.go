@@ -43,7 +43,7 @@
 // There is no schema: an object is any JSON with valid metadata, defaults are filled in only in the ports of a Service, unknown
 // fields are kept, and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
 // controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Server-side
-// apply knows lists by their names. docs/apitest.md has a table of the differences from
+// apply knows lists by their names. apitest/README.md has a table of the differences from
 // kube-apiserver; test/conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// The lines of docs/apitest.md work, and there is one for each fault.
+// The lines of apitest/README.md work, and there is one for each fault.
 func TestDocumentedFaultsWork(t *testing.T) {
-	page := must[[]byte](t)(os.ReadFile("../docs/apitest.md"))
+	page := must[[]byte](t)(os.ReadFile("README.md"))
 	documented := make(map[string]bool)
 	for _, line := range regexp.MustCompile("(?m)^\\| [^|`][^|]* \\| `(([a-z-]+)[^`]*)` \\|").FindAllStringSubmatch(string(page), -1) {
 		documented[line[2]] = true

@@ -90,7 +90,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
 	{"server/README.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
-	{"docs/apitest.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
+	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
 	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},

@@ -50,7 +50,7 @@ type section struct {
 // TestSameAnswers sends every request to both servers.
 func TestSameAnswers(t *testing.T) {
 	theirs, ours := realSide(t), apitestSide(t)
-	page, err := os.ReadFile("../../../docs/apitest.md")
+	page, err := os.ReadFile("../../../apitest/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSameAnswers(t *testing.T) {
 	})
 	for name := range differing { // each by itself
 		if !strings.Contains(string(page), "| "+name+" |") {
-			t.Errorf("docs/apitest.md has no row for the difference %q", name)
+			t.Errorf("apitest/README.md has no row for the difference %q", name)
 		}
 	}
 	t.Logf("%d requests, %d answered alike, %d with a known difference", sent, equal, sent-equal)
