@@ -14,10 +14,10 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
-// blocks returns the fenced blocks of docs/durable.md that are of a language, in order.
+// blocks returns the fenced blocks of durable/README.md that are of a language, in order.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/durable.md")
+	text, err := os.ReadFile("../../durable/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func replaced(words []string, oldNew ...string) []string {
 func TestDocsFirstCommands(t *testing.T) {
 	sh := blocks(t, "sh")
 	if len(sh) != 5 {
-		t.Fatalf("docs/durable.md has %d blocks of commands, want 5: add the new one to this test", len(sh))
+		t.Fatalf("durable/README.md has %d blocks of commands, want 5: add the new one to this test", len(sh))
 	}
 	serve := wordsAfter(t, commands(sh[0])[0], "go run ./cmd/relist")
 	program := filepath.Join(t.TempDir(), "relist")
@@ -180,7 +180,7 @@ func TestDocsQueries(t *testing.T) {
 		}
 	}
 	if len(queries) != 5 {
-		t.Errorf("docs/durable.md has %d queries: add the new one to this test", len(queries))
+		t.Errorf("durable/README.md has %d queries: add the new one to this test", len(queries))
 	}
 }
 

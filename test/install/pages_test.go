@@ -94,7 +94,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
 	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},
-	{"docs/durable.md", "", "cmd/relist-sql runs the blocks of that page"},
+	{"durable/README.md", "", "cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
 	{"server/relay/README.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},

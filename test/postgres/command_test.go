@@ -141,10 +141,10 @@ func TestCommandVerify(t *testing.T) {
 	}
 }
 
-// inPostgres is a query of docs/durable.md in the words of PostgreSQL, which a comment in it has.
+// inPostgres is a query of durable/README.md in the words of PostgreSQL, which a comment in it has.
 var inPostgres = regexp.MustCompile(`(?m)(strftime\(.*\)|json_each\([^)]*\))(.*?) -- PostgreSQL: (.*)$`)
 
-// relist-sql keeps the tables of docs/durable.md, and the queries of that page return the same as with SQLite.
+// relist-sql keeps the tables of durable/README.md, and the queries of that page return the same as with SQLite.
 func TestCommandQueriesOfTheDocs(t *testing.T) {
 	c := newCommands(t)
 	for _, name := range []string{"web-1", "web-2"} {
@@ -167,14 +167,14 @@ func TestCommandQueriesOfTheDocs(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile("../../docs/durable.md")
+	page, err := os.ReadFile("../../durable/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	queries := regexp.MustCompile("(?s)\n```sql\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)
 	want := []string{"n1,web:2,1\n", "shop/web-2,deleted\n", "east,shop/web-1,n1\n", "shop/web,,\n", "app,web,1\n"}
 	if len(queries) != len(want) {
-		t.Fatalf("docs/durable.md has %d queries, want %d", len(queries), len(want))
+		t.Fatalf("durable/README.md has %d queries, want %d", len(queries), len(want))
 	}
 	for i, query := range queries {
 		got := c.query(inPostgres.ReplaceAllString(query[1], "$3$2"))
