@@ -13,7 +13,7 @@ import (
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// The example of docs/guides/databases.md.
+// The example of durable/databases.md.
 func Example() {
 	_ = func(ctx context.Context, client *transport.Client) error {
 		opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}

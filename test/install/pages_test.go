@@ -54,7 +54,7 @@ var pages = []struct {
 		{command: "export KUBECONFIG=$PWD/test.kubeconfig"},
 		{command: "cp ../relist/examples/quickstart/main.go . && go mod tidy && go run .", prints: `\+ \S+ settings-`},
 	}},
-	{"docs/guides/databases.md", []step{
+	{"durable/databases.md", []step{
 		{command: "go mod edit -replace github.com/relist-go/relist=../relist -replace github.com/relist-go/relist/durable=../relist/durable"},
 	}},
 	{"docs/guides/types-and-encodings.md", []step{
