@@ -96,7 +96,7 @@ postgres: ## test the copies of durable/postgres with a PostgreSQL of the tests'
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl; PostgreSQL must be installed
 	cd test && $(GOTEST) -count=1 -timeout 20m $(TESTFLAGS) ./conformance/... ./install
 
-peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
+peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes test/clients.md
 	cd test/conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
 
 mutants: ## break the library in many ways, and see that the golden traces notice

@@ -92,7 +92,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"server/README.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
-	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
+	{"test/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},
 	{"durable/README.md", "", "cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},

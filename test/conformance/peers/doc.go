@@ -4,7 +4,7 @@
 //	make peers                            all that this machine has tools for
 //	make peers PEERS=relist,client-go     these; Go is enough
 //	make peers ARGS='-faults outage -v'   one fault
-//	make peers ARGS='-runs 3 -update'     three times, and write docs/clients.md
+//	make peers ARGS='-runs 3 -update'     three times, and write test/clients.md
 //
 // Each library has a small program in a folder of this one, written as the library's own documentation has it, with its
 // defaults. It keeps the ConfigMaps of the server and prints a line whenever they have changed: package digest has the

@@ -43,7 +43,7 @@ func main() {
 	flag.IntVar(&s.loud, "loud", 3, "trials at a time in which a client takes all the CPU there is; they come last")
 	flag.StringVar(&s.out, "out", "run/peers.jsonl", "`file` that results are added to, one a line")
 	flag.BoolVar(&s.render, "render", false, "play nothing, and take the results from the files that are named as arguments")
-	flag.BoolVar(&s.update, "update", false, "write the tables of docs/clients.md")
+	flag.BoolVar(&s.update, "update", false, "write the tables of test/clients.md")
 	flag.BoolVar(&s.list, "list", false, "print the names of clients and faults")
 	flag.BoolVar(&s.verbose, "v", false, "print the last that a client has said on stderr")
 	flag.Parse()

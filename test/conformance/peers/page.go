@@ -12,10 +12,10 @@ import (
 	"github.com/relist-go/relist/internal/chart"
 )
 
-// The tables of docs/clients.md stand between these. The picture shows the first of them.
+// The tables of test/clients.md stand between these. The picture shows the first of them.
 const (
-	page    = "../../../docs/clients.md" // from the folder of the programs
-	picture = "../../../docs/clients.svg"
+	page    = "../../clients.md" // from the folder of the programs
+	picture = "../../clients.svg"
 	begin   = "<!-- written by test/conformance/peers -->\n"
 	end     = "<!-- end -->\n"
 )
@@ -134,7 +134,7 @@ func measured(results []result) (all, some []client) {
 
 const secondsTitle = "Seconds until the copy is right again"
 
-// tables is what docs/clients.md has of the results.
+// tables is what test/clients.md has of the results.
 func tables(results []result) string {
 	var b strings.Builder
 	at := cells(results)
@@ -278,7 +278,7 @@ func heat(cell string) chart.Cell {
 	return chart.Cell{Text: shown, Heat: i}
 }
 
-// writePage puts the tables into docs/clients.md, and draws the first.
+// writePage puts the tables into test/clients.md, and draws the first.
 func writePage(home, tables string) error {
 	file := filepath.Join(home, page)
 	text, err := os.ReadFile(file)
