@@ -91,7 +91,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
 	{"server/README.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
-	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
+	{"cmd/README.md", "", "test/conformance/kubectl has the plugin"},
 	{"test/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},
 	{"durable/README.md", "", "cmd/relist-sql runs the blocks of that page"},
