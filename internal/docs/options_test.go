@@ -55,7 +55,7 @@ func configures(name string) bool {
 }
 
 // private are the folders whose packages programs cannot import, or are not meant to.
-var private = []string{"bin", "dist", "internal", "cmd", "examples", "test", "tools", "testdata", "docs"}
+var private = []string{"bin", "dist", "internal", "cmd", "examples", "test", "testdata", "docs"}
 
 // publicFiles are the Go files of packages that programs can import.
 func publicFiles(t *testing.T) (files []string) {

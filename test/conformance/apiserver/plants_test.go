@@ -29,7 +29,7 @@ func planted(what, dir, old, by string) plant {
 
 const (
 	store      = "store"
-	watchcache = "watchcache"
+	watchcache = "server/watchcache"
 )
 
 // plants are found by the answers of kube-apiserver.
