@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 func main() {
@@ -43,7 +45,7 @@ func run() error {
 			files = append(files, file)
 		}
 	}
-	t := &tree{modules: map[string]bool{}, groups: map[string]*lines{}, names: map[string]int{}}
+	t := &tree{modules: map[string]bool{}, groups: map[string]*lines{}, names: map[string]int{}, folders: map[string]bool{}}
 	for _, file := range files {
 		if path.Base(file) == "go.mod" {
 			t.modules[path.Dir(file)] = true
@@ -63,11 +65,18 @@ type tree struct {
 	modules map[string]bool   // by the folder of their go.mod
 	groups  map[string]*lines // by the first folder of a path
 	root    lines             // of the root module without examples/
-	names   map[string]int    // exported top-level names of the root module, by package folder
-	words   int               // of Markdown
+	heart   lines
+	names   map[string]int  // exported top-level names of the root module, by package folder
+	words   int             // of Markdown
+	docs    int             // of them, in docs/
+	folders map[string]bool // at the top, without those whose names begin with a dot
+	direct  int             // modules that the root module requires directly
 
 	traces, states, mutations, plants int
 }
+
+// heart are the packages of the mission, which import no others of the library.
+var heart = []string{"protocol", "reflector", "deltafifo", "store", "object", "listwatch/source"}
 
 // lines counts lines of Go.
 type lines struct{ code, tests int }
@@ -77,13 +86,23 @@ func (t *tree) add(file string) error {
 	if err != nil {
 		return err
 	}
+	if top, _, ok := strings.Cut(file, "/"); ok && !strings.HasPrefix(top, ".") {
+		t.folders[top] = true
+	}
 	switch path.Ext(file) {
 	case ".go":
 		return t.addGo(file, text)
 	case ".md":
 		t.words += len(bytes.Fields(text))
+		if strings.HasPrefix(file, "docs/") {
+			t.docs += len(bytes.Fields(text))
+		}
 		if file == "docs/states.md" {
 			t.states = rows(string(text))
+		}
+	case ".mod":
+		if file == "go.mod" {
+			return t.addRequirements(text)
 		}
 	case ".txt":
 		if strings.HasPrefix(file, "testdata/") || strings.Contains(file, "/testdata/") {
@@ -104,6 +123,9 @@ func (t *tree) addGo(file string, text []byte) error {
 	if t.module(file) == "." && group != "examples" {
 		counts = append(counts, &t.root)
 	}
+	if slices.Contains(heart, path.Dir(file)) {
+		counts = append(counts, &t.heart)
+	}
 	n := bytes.Count(text, []byte("\n"))
 	test := strings.HasSuffix(file, "_test.go")
 	for _, c := range counts {
@@ -122,6 +144,19 @@ func (t *tree) addGo(file string, text []byte) error {
 	}
 	if !test && t.module(file) == "." && parsed.Name.Name != "main" && public(file) {
 		t.names[path.Dir(file)] += exported(parsed)
+	}
+	return nil
+}
+
+func (t *tree) addRequirements(text []byte) error {
+	parsed, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range parsed.Require {
+		if !r.Indirect {
+			t.direct++
+		}
 	}
 	return nil
 }
@@ -225,6 +260,7 @@ func (t *tree) print() {
 		all.code += g.code
 		all.tests += g.tests
 	}
+	fmt.Printf("%-12s %8d %8d  %s\n", "heart", t.heart.code, t.heart.tests, strings.Join(heart, ", "))
 	fmt.Printf("%-12s %8d %8d  without examples\n", "root module", t.root.code, t.root.tests)
 	fmt.Printf("%-12s %8d %8d\n\n", "all", all.code, all.tests)
 
@@ -232,12 +268,14 @@ func (t *tree) print() {
 	for _, n := range t.names {
 		names += n
 	}
-	fmt.Printf("exported names of the root module  %d in %d packages\n", names, len(t.names))
+	fmt.Printf("folders at the top                 %d\n", len(t.folders))
+	fmt.Printf("direct requirements of go.mod      %d\n", t.direct)
+	fmt.Printf("exported names of the root module  %d in %d packages, %d without protocol\n", names, len(t.names), names-t.names["protocol"])
 	for _, dir := range sorted(t.names) {
 		fmt.Printf("  %-24s %4d\n", dir, t.names[dir])
 	}
 	fmt.Printf("modules (go.mod)                   %d\n", len(t.modules))
-	fmt.Printf("words of Markdown                  %d\n", t.words)
+	fmt.Printf("words of Markdown                  %d, %d of them in docs/\n", t.words, t.docs)
 	fmt.Printf("golden traces                      %d\n", t.traces)
 	fmt.Printf("rows of docs/states.md             %d\n", t.states)
 	fmt.Printf("mutations, plants                  %d, %d\n", t.mutations, t.plants)
