@@ -167,7 +167,7 @@ func TestAccessible(t *testing.T) {
 	pagesOf(t)
 	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
-		t.Fatalf("there is no axe-core: run npm ci in tools/site: %v", err)
+		t.Fatalf("there is no axe-core: run npm ci in test/tools/site: %v", err)
 	}
 	ctx, _ := browser(t)
 	for _, scheme := range []string{"light", "dark"} {
