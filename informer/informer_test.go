@@ -25,6 +25,7 @@ func TestCallbacks(t *testing.T) {
 		{"create", func(f *fake) { f.set("d", 1) }, "add d=1"},
 		{"update", func(f *fake) { f.set("a", 1) }, "update a=0->1"},
 		{"delete", func(f *fake) { f.Remove("a") }, "delete a=0"},
+		{"delete in a state that cannot be decoded", func(f *fake) { f.RemoveBadly("a") }, "delete a=0 unknown"},
 		{"relist, nothing changed", func(f *fake) { f.Gap(func() {}) }, ""},
 		{"relist, one changed", func(f *fake) { f.Gap(func() { f.set("b", 2) }) }, "update b=0->2"},
 		{"relist, one created", func(f *fake) { f.Gap(func() { f.set("d", 2) }) }, "add d=2"},
@@ -77,7 +78,10 @@ func TestStoreIsAhead(t *testing.T) {
 				check("even")
 				check("odd", "a uid-1 1")
 			},
-			OnDelete: func(*thing, bool) {
+			OnDelete: func(final *thing, _ bool) {
+				if final.ResourceVersion != "3" {
+					t.Errorf("the handler was given the state at %s, want the one in which the object was deleted", final.ResourceVersion)
+				}
 				check("odd")
 				if _, ok := r.Store().Get("a"); ok {
 					t.Error("store holds a deleted object")
@@ -92,23 +96,28 @@ func TestStoreIsAhead(t *testing.T) {
 	})
 }
 
-// Objects without a resourceVersion, such as those of some aggregated types, which have no UID either: the content alone tells
-// whether one of a list has changed.
+// Objects without a resourceVersion, such as those of some aggregated types, which have no UID either, or those from which a
+// transform removes it: the content alone tells whether one of a list has changed.
 func TestWithoutVersions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake("a", "b")
-		f.Transform = func(obj *thing) { obj.ResourceVersion, obj.UID = "", "" }
-		r := newRig(t, f, informer.Options[*thing]{})
-		var d diary
-		r.add(d.handler())
-		r.start()
-		d.expect(t, "add a=0 initial; add b=0 initial")
-		f.set("a", 1)
-		d.expect(t, "update a=0->1")
-		f.Gap(func() { f.set("b", 2) })
-		later(time.Minute)
-		d.expect(t, "update b=0->2")
-	})
+	for _, strip := range []func(*thing){
+		func(obj *thing) { obj.ResourceVersion = "" },
+		func(obj *thing) { obj.ResourceVersion, obj.UID = "", "" },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake("a", "b")
+			f.Transform = strip
+			r := newRig(t, f, informer.Options[*thing]{})
+			var d diary
+			r.add(d.handler())
+			r.start()
+			d.expect(t, "add a=0 initial; add b=0 initial")
+			f.set("a", 1)
+			d.expect(t, "update a=0->1")
+			f.Gap(func() { f.set("b", 2) })
+			later(time.Minute)
+			d.expect(t, "update b=0->2")
+		})
+	}
 }
 
 func TestSynced(t *testing.T) {
