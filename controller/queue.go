@@ -3,10 +3,11 @@ package controller
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/option"
 )
 
 // ErrClosed is what [Queue.Get] returns when the queue is closed, and what [Run] returns if the program closes its queue.
@@ -61,7 +62,7 @@ type Queue[K comparable] struct {
 	totals    totals
 }
 
-// QueueOptions of a [Queue]. The zero value is ready.
+// QueueOptions of a [Queue]. The zero value is ready. A time of more than a year counts as a year.
 type QueueOptions struct {
 	// BackoffBase is the delay after the first failure of a key. It doubles with each further failure. Each delay is drawn at
 	// random between its value and twice its value.
@@ -92,16 +93,13 @@ const (
 
 	// If the map of items is empty, and has had more than manyItems, it is replaced, because maps do not shrink.
 	manyItems = 1000
-
-	// longestPause bounds BackoffBase and BackoffCap, so that twice a delay is a time.Duration. It is 146 years.
-	longestPause = math.MaxInt64 / 2
 )
 
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](opts QueueOptions) *Queue[K] {
 	q := &Queue[K]{
-		base:    opts.BackoffBase,
-		cap:     opts.BackoffCap,
+		base:    option.Time(opts.BackoffBase, defaultBackoffBase),
+		cap:     option.Time(opts.BackoffCap, defaultBackoffCap),
 		rand:    opts.Rand,
 		wake:    make(chan struct{}, 1),
 		closed:  make(chan struct{}),
@@ -109,13 +107,6 @@ func NewQueue[K comparable](opts QueueOptions) *Queue[K] {
 		items:   map[K]*item[K]{},
 		working: map[*item[K]]struct{}{},
 	}
-	if q.base == 0 {
-		q.base = defaultBackoffBase
-	}
-	if q.cap == 0 {
-		q.cap = defaultBackoffCap
-	}
-	q.base, q.cap = min(q.base, longestPause), min(q.cap, longestPause)
 	if q.rand == nil {
 		q.rand = rand.Float64
 	}
@@ -177,7 +168,7 @@ func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 
 // pause draws the delay after a number of failures in a row.
 func (q *Queue[K]) pause(failures int) time.Duration {
-	if q.base < 0 {
+	if q.base == 0 { // off
 		return 0
 	}
 	pause := q.base

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/option"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -124,16 +125,16 @@ func (o Options) rules() protocol.Rules {
 	r := protocol.Rules{
 		PageSize:            int64(o.PageSize),
 		Initial:             o.Initial,
-		Resync:              bounded(o.Resync),
-		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
-		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultResponseIdleTimeout),
-		Base:                max(orDefault(o.BackoffBase, defaultBackoffBase), minBackoffBase),
-		Cap:                 orDefault(o.BackoffCap, defaultBackoffCap),
+		Resync:              option.Time(o.Resync, 0),
+		MinTimeout:          option.Time(o.MinWatchTimeout, defaultMinWatchTimeout),
+		ResponseIdleTimeout: option.Time(o.ResponseIdleTimeout, defaultResponseIdleTimeout),
+		Base:                max(option.Time(o.BackoffBase, defaultBackoffBase), minBackoffBase),
+		Cap:                 option.Time(o.BackoffCap, defaultBackoffCap),
 		TypeFits:            o.TypeFits,
 		Rand:                o.Rand,
 	}
 	if o.Verify.Metadata != nil {
-		r.Verify = bounded(o.Verify.Interval)
+		r.Verify = option.Time(o.Verify.Interval, 0)
 	}
 	if o.BackoffBase < 0 {
 		r.Cap = 0
@@ -143,20 +144,6 @@ func (o Options) rules() protocol.Rules {
 	}
 	return r
 }
-
-// orDefault is the rule of [Options]: zero is the default, negative is off.
-func orDefault(value, byDefault time.Duration) time.Duration {
-	if value == 0 {
-		return byDefault
-	}
-	return bounded(value)
-}
-
-// longest is what a longer time counts as, so that its sum with jitter or a schedule is still a time.
-const longest = 365 * 24 * time.Hour
-
-// bounded returns a time from 0 to longest.
-func bounded(d time.Duration) time.Duration { return min(max(d, 0), longest) }
 
 // InitialList is a way to get the whole state of a resource.
 type InitialList = protocol.InitialList

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/relist-go/relist/internal/option"
 )
 
 // Client sends requests to one API server. It may be used by several goroutines at
@@ -84,7 +86,7 @@ func newClient(cfg Config) (*Client, error) {
 		proxySecrets: proxySecrets(connections.proxy),
 		secretive:    secretive,
 		onlyHTTP2:    cfg.Protocol == ProtocolHTTP2,
-		maxFrame:     orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
+		maxFrame:     option.Or(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:     maxErrorBytes,
 		problems:     problems,
 		gets:         kind{op: "get", via: connections, gzip: gzip},

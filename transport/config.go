@@ -161,18 +161,6 @@ const (
 	maxErrorBytes       = 1 << 20          // of an error's body
 )
 
-// orDefault applies the one rule of every number in Config: zero is the default,
-// negative is off, and off is 0 in what it returns.
-func orDefault[N int | time.Duration](n, def N) N {
-	switch {
-	case n == 0:
-		return def
-	case n < 0:
-		return 0
-	}
-	return n
-}
-
 // ErrNotInCluster is the error of [InCluster] outside of a pod.
 var ErrNotInCluster = errors.New("not in a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set")
 

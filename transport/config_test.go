@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestNewClientChecksItsConfig(t *testing.T) {
@@ -68,14 +67,6 @@ func TestNewClientChecksItsConfig(t *testing.T) {
 				t.Errorf("the error tells a secret: %v", err)
 			}
 		})
-	}
-}
-
-func TestOrDefault(t *testing.T) {
-	for in, want := range map[time.Duration]time.Duration{0: time.Minute, -1: 0, -time.Hour: 0, 5: 5} {
-		if got := orDefault(in, time.Minute); got != want {
-			t.Errorf("orDefault(%v, 1m) = %v, want %v", in, got, want)
-		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/option"
 )
 
 // idleLimits says how a connection is found whose other end is gone without a word. A watch
@@ -22,8 +24,8 @@ type idleLimits struct {
 
 func idleLimitsOf(cfg Config) idleLimits {
 	s := idleLimits{
-		idle:   orDefault(cfg.ReadIdleTimeout, defaultReadIdleTimeout),
-		answer: orDefault(cfg.PingTimeout, defaultPingTimeout),
+		idle:   option.Or(cfg.ReadIdleTimeout, defaultReadIdleTimeout),
+		answer: option.Or(cfg.PingTimeout, defaultPingTimeout),
 	}
 	if s.answer == 0 {
 		s.idle = 0 // a ping whose answer may take forever tells nothing

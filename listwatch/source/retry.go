@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/relist-go/relist/internal/option"
 )
 
 // RetryWatcher is a [Watch] that outlives its streams: when a stream ends, it opens
@@ -63,8 +65,6 @@ type RetryOptions struct {
 const (
 	defaultMinGap = time.Second
 	defaultMaxGap = 30 * time.Second
-
-	longestGap = 365 * 24 * time.Hour // what a longer one counts as, so that twice as much is still a time
 )
 
 // errNoStart is the error for a RetryWatcher without a version to start from.
@@ -77,8 +77,8 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
 		return nil, fmt.Errorf("watch from resourceVersion %q: %w", opts.ResourceVersion, errNoStart)
 	}
-	retry.MinGap = gapOrDefault(retry.MinGap, defaultMinGap)
-	retry.MaxGap = max(gapOrDefault(retry.MaxGap, defaultMaxGap), retry.MinGap)
+	retry.MinGap = option.Time(retry.MinGap, defaultMinGap)
+	retry.MaxGap = max(option.Time(retry.MaxGap, defaultMaxGap), retry.MinGap)
 	if retry.Rand == nil {
 		retry.Rand = rand.Float64
 	}
@@ -87,13 +87,6 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 	w := &RetryWatcher[T]{lw: lw, opts: opts, retry: retry, ctx: ctx, cancel: cancel}
 	w.unwatch = context.AfterFunc(ctx, w.closeStream)
 	return w, nil
-}
-
-func gapOrDefault(value, byDefault time.Duration) time.Duration {
-	if value == 0 {
-		return byDefault
-	}
-	return min(max(value, 0), longestGap)
 }
 
 // ResourceVersion returns the version from which the watcher would open its next

@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/option"
 )
 
 // streams answers watch requests in order, and records the time and the version
@@ -226,8 +228,8 @@ func TestLongestGapOfARetryWatcher(t *testing.T) {
 	}
 	defer w.Close()
 	for range 3 {
-		if w.ended(io.EOF); w.gap < longestGap {
-			t.Errorf("the gap is %v, want %v at least", w.gap, longestGap)
+		if w.ended(io.EOF); w.gap < option.Longest {
+			t.Errorf("the gap is %v, want %v at least", w.gap, option.Longest)
 		}
 	}
 }
