@@ -115,8 +115,5 @@ func identify[T object.Object](buf []byte, obj T) (key []byte, uid types.UID, er
 		_, err = object.KeyOf(obj)
 		return nil, "", err
 	}
-	if namespace := obj.GetNamespace(); namespace != "" {
-		buf = append(append(buf, namespace...), '/')
-	}
-	return append(buf, name...), obj.GetUID(), nil
+	return object.AppendKey(buf, obj.GetNamespace(), name), obj.GetUID(), nil
 }

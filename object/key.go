@@ -34,6 +34,15 @@ func KeyOf[T Object](obj T) (key string, err error) {
 	return join(namespace, name), nil
 }
 
+// AppendKey appends the key of a namespace and a name to buf, and returns it. With a buf of [KeySize] on the stack, it
+// makes a key without an allocation.
+func AppendKey(buf []byte, namespace, name string) []byte {
+	if namespace != "" {
+		buf = append(append(buf, namespace...), '/')
+	}
+	return append(buf, name...)
+}
+
 func join(namespace, name string) string {
 	if namespace == "" {
 		return name

@@ -36,6 +36,9 @@ func TestKey(t *testing.T) {
 		if got, err := object.KeyOf(obj); err != nil || got != test.key {
 			t.Errorf("KeyOf(%q, %q) = %q, %v; want %q", test.namespace, test.name, got, err, test.key)
 		}
+		if got := string(object.AppendKey([]byte("> "), test.namespace, test.name)); got != "> "+test.key {
+			t.Errorf("AppendKey(%q, %q) = %q, want %q behind what was there", test.namespace, test.name, got, test.key)
+		}
 		namespace, name, err := object.SplitKey(test.key)
 		if err != nil || namespace != test.namespace || name != test.name {
 			t.Errorf("SplitKey(%q) = %q, %q, %v", test.key, namespace, name, err)

@@ -244,12 +244,10 @@ func identify[T object.Object](buf []byte, obj T) (key []byte, name, rv string, 
 		_, err = object.KeyOf(obj)
 		return nil, "", "", err
 	}
-	key = buf
-	if namespace := obj.GetNamespace(); namespace != "" {
-		key = append(append(append(key, namespace...), '/'), name...)
+	namespace := obj.GetNamespace()
+	key = object.AppendKey(buf, namespace, name)
+	if namespace != "" {
 		name = ""
-	} else {
-		key = append(key, name...)
 	}
 	return key, name, obj.GetResourceVersion(), nil
 }
