@@ -23,14 +23,15 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// fleet is three API servers in front of one storage, and the clients of all three. A client stays with its server until that
+// fleet is API servers in front of one storage, and the clients of all of them. A client stays with its server until that
 // server goes, and then turns to any of the others. The storage is never compacted.
 type fleet struct {
 	storage *truth
 	servers []*apiServer
+	endless bool       // timeoutSeconds are not obeyed: the client has to end its watches
 	rand    *rand.Rand // of the writer
 
-	mu     sync.Mutex // guards all below, and what the servers and the members say that it guards
+	mu     sync.Mutex // guards all below, and what the servers and the clients say that it guards
 	choice *rand.Rand // of servers
 	asked  []asking
 }
@@ -40,6 +41,14 @@ type apiServer struct {
 	*server
 	born uint64        // a watch from before this version gets 410; guarded by fleet.mu
 	lost chan struct{} // closed when the server goes; nil while it is away; guarded by fleet.mu
+}
+
+// asking is a request that a server has answered.
+type asking struct {
+	who  int
+	at   time.Time
+	verb string // watch; list for everything there is; ask for less
+	etcd bool   // kube-apiserver may answer it from etcd
 }
 
 // client is one ListWatcher of a fleet. All of its requests use one connection.
@@ -63,12 +72,12 @@ const (
 	otherType = "elsewhere"
 )
 
-func newFleet(seed uint64, marks time.Duration) *fleet {
+func newFleet(seed uint64, servers int, marks time.Duration) *fleet {
 	f := &fleet{storage: newTruth(), rand: dice(seed, 1<<32), choice: dice(seed, 1<<33)}
 	for i := range fleetObjects {
 		f.storage.put(fmt.Sprintf("o%d", i), time.Time{})
 	}
-	for range fleetServers {
+	for range servers {
 		s := newServer(nil)
 		s.truth, s.marks = f.storage, marks
 		f.servers = append(f.servers, &apiServer{server: s, born: birth, lost: make(chan struct{})})
@@ -76,13 +85,16 @@ func newFleet(seed uint64, marks time.Duration) *fleet {
 	return f
 }
 
-// restart cuts the connections to a server, and starts it again after some time.
-func (f *fleet) restart(s *apiServer) {
+// leave cuts the connections to a server, which refuses new ones.
+func (f *fleet) leave(s *apiServer) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	close(s.lost)
 	s.lost = nil
-	f.mu.Unlock()
-	<-time.After(restartAway)
+}
+
+// comeBack starts a server again, which knows no event from before.
+func (f *fleet) comeBack(s *apiServer) {
 	f.storage.mu.Lock()
 	present := f.storage.version()
 	f.storage.mu.Unlock()
@@ -92,16 +104,19 @@ func (f *fleet) restart(s *apiServer) {
 }
 
 // ask notes a request, and returns who answers it, and the oldest version that it can watch from.
-func (c *client) ask(verb string, opts metav1.ListOptions) (s *apiServer, born uint64, lost chan struct{}) {
+func (c *client) ask(verb string, opts metav1.ListOptions) (s *apiServer, born uint64, lost chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at == nil || c.at.lost != c.lost {
 		there := slices.DeleteFunc(slices.Clone(c.servers), func(s *apiServer) bool { return s.lost == nil })
+		if len(there) == 0 {
+			return nil, 0, nil, errRefused
+		}
 		c.at = there[c.choice.IntN(len(there))]
 		c.lost = c.at.lost
 	}
 	c.asked = append(c.asked, asking{who: c.who, at: time.Now(), verb: verb, etcd: verb != "watch" && readsEtcd(opts)})
-	return c.at, c.at.born, c.lost
+	return c.at, c.at.born, c.lost, nil
 }
 
 // readsEtcd reports whether a kube-apiserver may answer a list from etcd. A list that any version will do for, or any version from one
@@ -116,7 +131,10 @@ func (c *client) List(ctx context.Context, opts metav1.ListOptions) (*source.Pag
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		verb = "ask"
 	}
-	s, _, _ := c.ask(verb, opts)
+	s, _, _, err := c.ask(verb, opts)
+	if err != nil {
+		return nil, err
+	}
 	page, err := s.List(ctx, opts)
 	if err == nil {
 		page.Items = slices.DeleteFunc(page.Items, func(obj *object) bool { return obj.name == otherType })
@@ -126,9 +144,15 @@ func (c *client) List(ctx context.Context, opts metav1.ListOptions) (*source.Pag
 
 // Watch implements source.ListWatcher.
 func (c *client) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[*object], error) {
-	s, born, lost := c.ask("watch", opts)
+	s, born, lost, err := c.ask("watch", opts)
+	if err != nil {
+		return nil, err
+	}
 	if parse(opts.ResourceVersion) < born {
-		return &quiet{err: refusalNamed("410 Expired")}, nil
+		return expired{}, nil
+	}
+	if c.endless {
+		opts.TimeoutSeconds = nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w, err := s.Watch(ctx, opts)
@@ -145,6 +169,15 @@ func (c *client) Watch(ctx context.Context, opts metav1.ListOptions) (source.Wat
 	}()
 	return &fleetWatch{Watch: w, of: c, lost: lost, cancel: cancel}, nil
 }
+
+// expired is a watch whose first event says that the server no longer has its version.
+type expired struct{}
+
+// Next implements source.Watch.
+func (expired) Next() (e source.Event[*object], err error) { return e, refusalNamed("410 Expired") }
+
+// Close implements source.Watch.
+func (expired) Close() error { return nil }
 
 func (c *client) cut() {
 	c.mu.Lock()
@@ -241,6 +274,18 @@ type fleetCount struct {
 	watches, asks, lists, etcd int
 }
 
+// heard returns the requests of one kind, or of all if verb is empty, since a time.
+func (f *fleet) heard(verb string, since time.Time) (all []asking) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range f.asked {
+		if (verb == "" || a.verb == verb) && !a.at.Before(since) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // within counts what each reflector has asked for in a time.
 func (f *fleet) within(size int, began time.Time, d time.Duration) []fleetCount {
 	f.mu.Lock()
@@ -274,7 +319,9 @@ func (tr fleetTrial) restartAll(t *testing.T, f *fleet, clients []*client) []fle
 	for i, s := range f.servers {
 		restarts.Go(func() {
 			<-time.After(time.Duration(i) * restartEvery)
-			f.restart(s)
+			f.leave(s)
+			<-time.After(restartAway)
+			f.comeBack(s)
 		})
 	}
 	f.spend(time.Minute, tr.write)
@@ -308,7 +355,7 @@ func (tr fleetTrial) run(t *testing.T, seed uint64) []fleetCount {
 	if testing.Short() {
 		size = min(size, 30)
 	}
-	f := newFleet(seed, tr.marks)
+	f := newFleet(seed, fleetServers, tr.marks)
 	began := time.Now()
 	clients := f.gather(t, seed, size)
 	if tr.restarts {

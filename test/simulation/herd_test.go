@@ -31,7 +31,7 @@ var herds = []herd{
 	{
 		what: "1,000 reflectors whose server was away for a minute and has compacted: lists in one second", unit: " %", most: 20, times: 10,
 		count: func(t *testing.T, seed uint64) int {
-			lists := times(afterOutage(t, seed), "list")
+			lists := times(afterOutage(t, seed, "list"))
 			if len(lists) < crowdSize {
 				t.Errorf("%d lists after the outage, want one of each of %d at least", len(lists), crowdSize)
 			}
@@ -42,7 +42,7 @@ var herds = []herd{
 		what: "the same: those whose first request is no watch", most: 0, times: 10,
 		count: func(t *testing.T, seed uint64) (others int) {
 			seen := map[int]bool{}
-			for _, a := range afterOutage(t, seed) {
+			for _, a := range afterOutage(t, seed, "") {
 				if !seen[a.who] && a.verb != "watch" {
 					others++
 				}
@@ -53,51 +53,59 @@ var herds = []herd{
 	},
 	{
 		what: "an idle watch, no bookmarks, ended by the server at its timeout: opened again in one hour", most: 11, times: 1,
-		count: func(t *testing.T, seed uint64) int { return reopened(t, seed, newCrowd()) },
+		count: func(t *testing.T, seed uint64) int { return reopened(t, seed, newFleet(seed, 1, 0)) },
 	},
 	{
 		what: "an idle watch, no bookmarks, never ended by the server: opened again in one hour", most: 11, times: 1,
 		count: func(t *testing.T, seed uint64) int {
-			c := newCrowd()
-			c.endless = true
-			return reopened(t, seed, c)
+			f := newFleet(seed, 1, 0)
+			f.endless = true
+			return reopened(t, seed, f)
 		},
 	},
 	{
 		what: "5,000 idle reflectors opened together, no bookmarks: watches opened again in one second", most: 200, times: 20,
-		count: func(t *testing.T, seed uint64) int { return reopenedTogether(t, seed, newCrowd()) },
+		count: func(t *testing.T, seed uint64) int { return reopenedTogether(t, seed, newFleet(seed, 1, 0)) },
 	},
 	{
 		what: "5,000 idle reflectors opened together, with bookmarks: watches opened again in one second", most: 200, times: 20,
 		count: func(t *testing.T, seed uint64) int {
-			c := newCrowd()
-			c.marks = time.Minute
-			return reopenedTogether(t, seed, c)
+			return reopenedTogether(t, seed, newFleet(seed, 1, time.Minute))
 		},
 	},
 }
 
 const crowdSize = 1000
 
-// afterOutage returns what a crowd asks once its server is back.
-func afterOutage(t *testing.T, seed uint64) []asking {
-	c := newCrowd()
-	c.gather(t, seed, crowdSize)
-	<-time.After(between(dice(seed, 1<<32), 15*time.Second, time.Minute))
-	c.leave()
+// afterOutage returns what a crowd asks once its server is back, which has forgotten what was before.
+func afterOutage(t *testing.T, seed uint64, verb string) []asking {
+	f := newFleet(seed, 1, 0)
+	f.gather(t, seed, crowdSize)
+	<-time.After(between(f.rand, 15*time.Second, time.Minute))
+	f.leave(f.servers[0])
 	<-time.After(time.Minute)
-	c.comeBack()
+	writeOwn(f)
+	f.comeBack(f.servers[0])
+	back := time.Now()
 	<-time.After(2 * time.Minute)
 	synctest.Wait()
-	return c.heard()
+	return f.heard(verb, back)
+}
+
+// times returns when requests came.
+func times(asked []asking) (at []request) {
+	for _, a := range asked {
+		at = append(at, request{at: a.at, verb: a.verb})
+	}
+	return at
 }
 
 // reopened returns how often one reflector opens its watch again in the worst of 6 hours.
-func reopened(t *testing.T, seed uint64, c *crowd) int {
-	c.gather(t, seed, 1)
+func reopened(t *testing.T, seed uint64, f *fleet) int {
+	f.gather(t, seed, 1)
 	<-time.After(6 * time.Hour)
 	synctest.Wait()
-	opened := times(c.heard(), "watch")
+	opened := times(f.heard("watch", time.Time{}))
 	if len(opened) < 6 {
 		t.Errorf("%d watches in 6 hours show nothing", len(opened))
 	}
@@ -106,12 +114,12 @@ func reopened(t *testing.T, seed uint64, c *crowd) int {
 
 // reopenedTogether returns how many watches of a crowd are opened again in the worst
 // second of a quarter of an hour.
-func reopenedTogether(t *testing.T, seed uint64, c *crowd) int {
+func reopenedTogether(t *testing.T, seed uint64, f *fleet) int {
 	const size = 5000
-	c.gather(t, seed, size)
+	f.gather(t, seed, size)
 	<-time.After(15 * time.Minute)
 	synctest.Wait()
-	opened := times(c.heard(), "watch")
+	opened := times(f.heard("watch", time.Time{}))
 	if len(opened) < 2*size {
 		t.Errorf("%d watches of %d reflectors show nothing", len(opened), size)
 	}
