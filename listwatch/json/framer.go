@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/relist-go/relist/internal/jsonstring"
+	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
 // framer finds the JSON objects of a stream; white space may stand between them. It
@@ -111,7 +111,7 @@ func (s *framer) scanString(b []byte, i int) int {
 		s.escaped = false
 		i++
 	}
-	end, escaped, ok := jsonstring.End(b, i)
+	end, escaped, ok := wire.StringEnd(b, i)
 	s.inString, s.escaped = !ok, escaped
 	return end
 }

@@ -49,7 +49,7 @@ func (x *index) build(b []byte) error {
 	for i := 0; i < len(b); i++ {
 		switch nodeClasses[b[i]] {
 		case nodeQuote:
-			end, ok := wire.StringEnd(b, i+1)
+			end, _, ok := wire.StringEnd(b, i+1)
 			if !ok {
 				return syntaxError(len(b), "the end of a string is missing")
 			}

@@ -35,7 +35,7 @@ func (p *parser) string(i int) (any, int, error) {
 
 // unquote reads a string with escapes or non-ASCII characters; json/v2 decodes it.
 func (p *parser) unquote(i int) ([]byte, int, error) {
-	end, _ := wire.StringEnd(p.b, i+1) // the index has found its end
+	end, _, _ := wire.StringEnd(p.b, i+1) // the index has found its end
 	var text string
 	if err := json.Unmarshal(p.b[i:end], &text, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, i, syntaxError(i, "not a string: "+err.Error())

@@ -34,7 +34,7 @@ func (p *parser) skipString(i int) (int, error) {
 	if end := plainEnd(p.b, i+1); end >= 0 {
 		return end + 1, nil
 	}
-	end, ok := wire.StringEnd(p.b, i+1)
+	end, _, ok := wire.StringEnd(p.b, i+1)
 	if !ok || !isString(p.b[i:end]) {
 		return i, errElsewhere
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/relist-go/relist/internal/jsonstring"
 )
 
 // Members walks through the members of an object, or the elements of an array, in
@@ -93,7 +91,7 @@ func (m *Members) name() bool {
 	if m.b[i] != '"' {
 		return false
 	}
-	end, _, ok := jsonstring.End(m.b, i+1)
+	end, _, ok := StringEnd(m.b, i+1)
 	if !ok {
 		return false
 	}

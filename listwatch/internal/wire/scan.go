@@ -1,7 +1,5 @@
 package wire
 
-import "github.com/relist-go/relist/internal/jsonstring"
-
 // Scanner finds the end of an object or array that comes in pieces. The zero value
 // is ready, and ready again after it has found an end.
 type Scanner struct {
@@ -48,7 +46,7 @@ func (s *Scanner) scanString(b []byte, i int) int {
 		s.escaped = false
 		i++
 	}
-	end, escaped, ok := jsonstring.End(b, i)
+	end, escaped, ok := StringEnd(b, i)
 	s.inString, s.escaped = !ok, escaped
 	return end
 }
@@ -67,13 +65,6 @@ var classes = [256]uint8{
 	'}': classClose, ']': classClose,
 }
 
-// StringEnd returns the position after the closing quote of a string. b[i] is the
-// first byte after the opening quote. ok is false if the string does not end in b.
-func StringEnd(b []byte, i int) (end int, ok bool) {
-	end, _, ok = jsonstring.End(b, i)
-	return end, ok
-}
-
 // skip returns the position after the value that begins at b[i]. ok is false if b
 // ends before the value does, or if no value begins at b[i].
 func skip(b []byte, i int) (end int, ok bool) {
@@ -82,7 +73,7 @@ func skip(b []byte, i int) (end int, ok bool) {
 	}
 	switch b[i] {
 	case '"':
-		end, _, ok = jsonstring.End(b, i+1)
+		end, _, ok = StringEnd(b, i+1)
 		return end, ok
 	case '{', '[':
 		var s Scanner

@@ -1,11 +1,11 @@
-package jsonstring
+package wire
 
 import (
 	"strings"
 	"testing"
 )
 
-// naive is End, a byte at a time.
+// naive is StringEnd, a byte at a time.
 func naive(b []byte, i int) (end int, escaped, ok bool) {
 	for ; i < len(b); i++ {
 		switch {
@@ -22,15 +22,15 @@ func naive(b []byte, i int) (end int, escaped, ok bool) {
 
 func check(t *testing.T, b []byte, i int) {
 	t.Helper()
-	end, escaped, ok := End(b, i)
+	end, escaped, ok := StringEnd(b, i)
 	if wantEnd, wantEscaped, wantOK := naive(b, i); end != wantEnd || escaped != wantEscaped || ok != wantOK {
-		t.Errorf("End(%q, %d) = %d, %t, %t; want %d, %t, %t", b, i, end, escaped, ok, wantEnd, wantEscaped, wantOK)
+		t.Errorf("StringEnd(%q, %d) = %d, %t, %t; want %d, %t, %t", b, i, end, escaped, ok, wantEnd, wantEscaped, wantOK)
 	}
 }
 
 // Quotes and backslashes at every place of a word, and beside bytes that differ from
 // them in one bit.
-func TestEnd(t *testing.T) {
+func TestStringEnd(t *testing.T) {
 	for n := range 20 {
 		for _, tail := range []string{``, `"`, `\`, `\"`, `\\`, `\"x`, `\\"`, "#\"", "!\"", "]\\\"\"", "\xa2\xdc\"", "\x00\"", `""`} {
 			for begin := range n + 1 {
@@ -41,7 +41,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-func FuzzEnd(f *testing.F) {
+func FuzzStringEnd(f *testing.F) {
 	f.Add([]byte(`some text\" and then the end", and more`), 3)
 	f.Fuzz(func(t *testing.T, b []byte, i int) {
 		if i >= 0 && i <= len(b) {
