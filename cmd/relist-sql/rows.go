@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
-	"github.com/relist-go/relist/cmd/internal/cli/table"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/visible"
 )
@@ -57,7 +57,7 @@ func (t *tableRows) row(cells []database.Cell) error {
 }
 
 func (t *tableRows) end() error {
-	for _, line := range table.Lines(t.rows) {
+	for _, line := range cli.TableLines(t.rows) {
 		_, _ = t.out.WriteString(line + "\n") // Flush returns the error
 	}
 	return t.out.Flush()

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
-	"github.com/relist-go/relist/cmd/internal/cli/table"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
 	"github.com/relist-go/relist/internal/visible"
 )
@@ -133,5 +133,5 @@ func (s *screen) table(limit int, now time.Time) []string {
 			rows = append(rows, row)
 		}
 	}
-	return table.Lines(rows)
+	return cli.TableLines(rows)
 }

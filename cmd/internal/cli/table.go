@@ -1,13 +1,13 @@
-// Package table aligns the rows of a table for people.
-package table
+package cli
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// Lines returns rows as lines with aligned columns, without line breaks and without spaces at the end of a line.
-func Lines(rows [][]string) []string {
+// TableLines returns the rows of a table as lines with aligned columns, without line breaks and
+// without spaces at the end of a line.
+func TableLines(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
