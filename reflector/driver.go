@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/internal/goexit"
-	"github.com/relist-go/relist/internal/stephook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -17,7 +17,7 @@ import (
 // does what it says. It decides nothing.
 type driver[T any] struct {
 	*Reflector[T]
-	stepped stephook.Hook // who records a run sees each step of the machine; nil outside of such a run
+	stepped stepHook // who records a run sees each step of the machine; nil outside of such a run
 
 	// The requests that are open; nil if none is. There is one of each kind at a time.
 	main         *request[T] // a list or a watch
@@ -41,6 +41,8 @@ type driver[T any] struct {
 
 	end error // what Run is to return, if Options.Fatal says so
 }
+
+type stepHook = hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]
 
 func (d *driver[T]) run(ctx context.Context) error {
 	if err := d.begin(ctx, time.Now()); err != nil {
@@ -98,7 +100,7 @@ func (d *driver[T]) suspend() {
 	d.refetch.stop()
 	d.verification.stop()
 	d.dropList()
-	d.stepped.Step(d.machine, time.Now(), protocol.Stopped{})
+	d.stepMachine(time.Now(), protocol.Stopped{})
 	d.shared.stopped(time.Now())
 }
 
@@ -146,7 +148,7 @@ func (d *driver[T]) saves() Point {
 // step gives one input to the machine, performs the effects, and continues with what comes of them.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
-		effects := d.stepped.Step(d.machine, now, in)
+		effects := d.stepMachine(now, in)
 		in = nil
 		for _, eff := range effects {
 			if next := d.perform(ctx, now, eff); next != nil {
@@ -158,6 +160,14 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) 
 		}
 	}
 	d.shared.follow(d.machine, now)
+}
+
+func (d *driver[T]) stepMachine(now time.Time, in protocol.Input) []protocol.Effect {
+	effects := d.machine.Step(now, in)
+	if d.stepped != nil {
+		d.stepped(now, d.machine, in, effects)
+	}
+	return effects
 }
 
 // answerOf returns the input for what the sink has answered.

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/internal/hook"
-	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -65,6 +64,6 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	defer r.running.Unlock()
 	resource, namespace := source.ScopeOf(r.lw)
 	r.trace.RunStart(RunStart{resource, namespace})
-	d := driver[T]{Reflector: r, stepped: hook.From[stephook.Hook](ctx), exited: make(chan struct{}, 1)}
+	d := driver[T]{Reflector: r, stepped: hook.From[stepHook](ctx), exited: make(chan struct{}, 1)}
 	return d.run(ctx)
 }

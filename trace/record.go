@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/hook"
-	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/internal/tracepage"
 	"github.com/relist-go/relist/protocol"
@@ -62,7 +61,7 @@ func (r *recorder) observe(ctx context.Context) context.Context {
 	if r == nil {
 		return ctx
 	}
-	return hook.With[stephook.Hook](ctx, r.step)
+	return hook.With[hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]](ctx, r.step)
 }
 
 // step notes a step of the machine. It runs on the goroutine of the reflector.

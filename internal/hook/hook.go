@@ -2,7 +2,10 @@
 // of them. A function is found by its type, so who calls From names the same type as who called With.
 package hook
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 type (
 	// Read is called with the number of bytes each time some of a response's body have arrived.
@@ -11,6 +14,12 @@ type (
 	// Conn is called when an answer with a 2xx status begins, on the goroutine that sends the request. The function gone reports whether
 	// the connection of that answer has been closed since, by either end.
 	Conn func(gone func() bool)
+
+	// Step is called after each step of a state machine, and before its effects are performed. It
+	// runs on the goroutine that owns the machine, and must keep neither the machine nor the
+	// effects: the next step uses them again. Its users name the types, which this package does
+	// not, because package transport knows no protocol.
+	Step[Machine, Input, Effect any] func(now time.Time, machine Machine, in Input, effects []Effect)
 )
 
 type key[F any] struct{}
