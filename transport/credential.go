@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/internal/userfile"
+	"github.com/relist-go/relist/internal/files"
 )
 
 // credential is what a request is authenticated with. Credentials are compared: one
@@ -163,7 +163,7 @@ func (f *tokenFile) renew(_ context.Context, refused credential) (credential, er
 
 // reread reads the file now.
 func (f *tokenFile) reread() (credential, error) {
-	data, err := userfile.ReadRegular(f.path)
+	data, err := files.ReadRegular(f.path)
 	if err != nil {
 		return credential{}, fmt.Errorf("BearerTokenFile: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
-	"github.com/relist-go/relist/internal/userfile"
+	"github.com/relist-go/relist/internal/files"
 )
 
 // KubeconfigOptions says which file, and which of its contexts.
@@ -103,7 +103,7 @@ func kubeconfigPaths(path string) (paths []string, named bool, err error) {
 
 // readKubeconfig reads one file.
 func readKubeconfig(path string) (kubeconfig, error) {
-	data, err := userfile.Read(path)
+	data, err := files.Read(path)
 	if err != nil {
 		return kubeconfig{}, err
 	}

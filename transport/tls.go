@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/internal/userfile"
+	"github.com/relist-go/relist/internal/files"
 )
 
 // TLSConfig is what a connection over TLS is made with. If a Data field and a File
@@ -125,7 +125,7 @@ func fileOrData(field, path string, data []byte) ([]byte, error) {
 	if len(data) > 0 || path == "" {
 		return data, nil
 	}
-	data, err := userfile.ReadRegular(path)
+	data, err := files.ReadRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"os"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/internal/wholefile"
+	"github.com/relist-go/relist/internal/files"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -108,7 +108,7 @@ func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objec
 
 // save writes a file in one coding. It returns how many objects came. If fewer came than there must be, that is an error.
 func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects iter.Seq[T], atLeast int) (came int, err error) {
-	err = wholefile.Replace(f.path, func(to io.Writer) (err error) {
+	err = files.Replace(f.path, func(to io.Writer) (err error) {
 		if came, err = c.write(ctx, to, head, objects); err == nil && came < atLeast {
 			err = fmt.Errorf("%d objects came at first, and %d when Save began again: the sequence must be one that can be read twice", atLeast, came)
 		}

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/relist-go/relist/internal/wholefile"
+	"github.com/relist-go/relist/internal/files"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/server/watchcache"
@@ -75,7 +75,7 @@ func (s *saved) save(f *feed, current time.Time) error {
 		return nil
 	}
 	if err == nil {
-		err = wholefile.Replace(s.path, func(to io.Writer) error { return write(to, head, log) })
+		err = files.Replace(s.path, func(to io.Writer) error { return write(to, head, log) })
 	}
 	if err != nil {
 		return fmt.Errorf("relay: save the window in %s: %w", s.path, err)

@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/relist-go/relist/internal/userfile"
+	"github.com/relist-go/relist/internal/files"
 )
 
 // Contexts returns the names of the contexts of the kubeconfig that the flags choose, sorted. A file that cannot be read
@@ -17,7 +17,7 @@ import (
 func (f *Flags) Contexts() []string {
 	var names []string
 	for _, path := range f.kubeconfigs() {
-		text, err := userfile.Read(path)
+		text, err := files.Read(path)
 		if err != nil {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/relist-go/relist/internal/userfile"
+	"github.com/relist-go/relist/internal/files"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -174,7 +174,7 @@ func (f *Flags) readFiles(cfg *transport.Config) error {
 func read(path string) (data []byte, once bool, err error) {
 	info, err := os.Stat(path)
 	once = err == nil && !info.Mode().IsRegular()
-	data, err = userfile.Read(path)
+	data, err = files.Read(path)
 	return data, once, err
 }
 

@@ -1,5 +1,6 @@
-// Package userfile reads the files that a user names: a kubeconfig, a token, certificates.
-package userfile
+// Package files reads the files that a user names (a kubeconfig, a token, certificates), and replaces
+// files, so that a process that is killed leaves the old one or the new one.
+package files
 
 import (
 	"errors"

@@ -1,5 +1,4 @@
-// Package wholefile replaces files, so that a process that is killed leaves the old one or the new one.
-package wholefile
+package files
 
 import (
 	"errors"
