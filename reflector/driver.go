@@ -17,7 +17,8 @@ import (
 // does what it says. It decides nothing.
 type driver[T any] struct {
 	*Reflector[T]
-	stepped stepHook // who records a run sees each step of the machine; nil outside of such a run
+	// stepped lets who records a run see each step of the machine; nil outside of such a run.
+	stepped hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]
 
 	// The requests that are open; nil if none is. There is one of each kind at a time.
 	main         *request[T] // a list or a watch
@@ -41,8 +42,6 @@ type driver[T any] struct {
 
 	end error // what Run is to return, if Options.Fatal says so
 }
-
-type stepHook = hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]
 
 func (d *driver[T]) run(ctx context.Context) error {
 	if err := d.begin(ctx, time.Now()); err != nil {
@@ -100,7 +99,7 @@ func (d *driver[T]) suspend() {
 	d.refetch.stop()
 	d.verification.stop()
 	d.dropList()
-	d.stepMachine(time.Now(), protocol.Stopped{})
+	d.stepped.Step(d.machine, time.Now(), protocol.Stopped{})
 	d.shared.stopped(time.Now())
 }
 
@@ -148,7 +147,7 @@ func (d *driver[T]) saves() Point {
 // step gives one input to the machine, performs the effects, and continues with what comes of them.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
-		effects := d.stepMachine(now, in)
+		effects := d.stepped.Step(d.machine, now, in)
 		in = nil
 		for _, eff := range effects {
 			if next := d.perform(ctx, now, eff); next != nil {
@@ -160,14 +159,6 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) 
 		}
 	}
 	d.shared.follow(d.machine, now)
-}
-
-func (d *driver[T]) stepMachine(now time.Time, in protocol.Input) []protocol.Effect {
-	effects := d.machine.Step(now, in)
-	if d.stepped != nil {
-		d.stepped(now, d.machine, in, effects)
-	}
-	return effects
 }
 
 // answerOf returns the input for what the sink has answered.

@@ -64,6 +64,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	defer r.running.Unlock()
 	resource, namespace := source.ScopeOf(r.lw)
 	r.trace.RunStart(RunStart{resource, namespace})
-	d := driver[T]{Reflector: r, stepped: hook.From[stepHook](ctx), exited: make(chan struct{}, 1)}
+	d := driver[T]{Reflector: r, exited: make(chan struct{}, 1)}
+	d.stepped = hook.From[hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]](ctx)
 	return d.run(ctx)
 }

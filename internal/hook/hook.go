@@ -19,8 +19,22 @@ type (
 	// runs on the goroutine that owns the machine, and must keep neither the machine nor the
 	// effects: the next step uses them again. Its users name the types, which this package does
 	// not, because package transport knows no protocol.
-	Step[Machine, Input, Effect any] func(now time.Time, machine Machine, in Input, effects []Effect)
+	Step[M Machine[Input, Effect], Input, Effect any] func(now time.Time, machine M, in Input, effects []Effect)
 )
+
+// Machine is a state machine: a step takes an input, and says what to do.
+type Machine[Input, Effect any] interface {
+	Step(now time.Time, in Input) []Effect
+}
+
+// Step has the machine take a step, and reports it if there is a hook.
+func (h Step[M, Input, Effect]) Step(machine M, now time.Time, in Input) []Effect {
+	effects := machine.Step(now, in)
+	if h != nil {
+		h(now, machine, in, effects)
+	}
+	return effects
+}
 
 type key[F any] struct{}
 
