@@ -31,7 +31,7 @@ var seedCount = flag.Int("seeds", 100, "how many seeds TestChaos plays")
 //
 // No backup is restored here: docs/guarantees.md says what a reflector cannot notice of that, and so small a cluster meets it often.
 //
-//	go test ./relay -run TestChaos -seeds=10000    # a quarter of an hour
+//	go test ./server/relay -run TestChaos -seeds=10000    # a quarter of an hour
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	checked := 0

@@ -182,7 +182,7 @@ var seedCount = flag.Int("seeds", 3_000, "how many seeds TestEveryStateIsTheSour
 // version: lists, pages over time, and watches from any version, with selectors, while the window adapts, is emptied or begins anew, and
 // while changes come out of order.
 //
-//	go test ./watchcache -run TestEveryStateIsTheSources -seeds=10000    # a few seconds
+//	go test ./server/watchcache -run TestEveryStateIsTheSources -seeds=10000    # a few seconds
 func TestEveryStateIsTheSources(t *testing.T) {
 	t.Parallel()
 	seeds := *seedCount
