@@ -1,5 +1,6 @@
 // Package apitest is an API server for tests of list and watch clients: real HTTP, the rules of kube-apiserver 1.36, and
-// faults on demand.
+// faults on demand. It is for tests of every client, in Go or, as the command relist serve, in any
+// language. It is no cluster, and not for production: see "What it is not".
 //
 // It has the layers of a control plane (server/README.md). The storage keeps a log of all changes under one counter, until
 // it is compacted, as etcd does. Each replica has a cache of each type ([watchcache.Cache]), which follows the log, and

@@ -1,4 +1,7 @@
-// Package controller runs a function for the key of every object that has changed, and again if it fails.
+// Package controller runs a function for the key of every object that has changed, and again if it
+// fails. It is for programs that make something agree with objects, in the cluster or outside. It
+// is no framework: the program makes its informers, writes with package writer below this one, and
+// elects a leader by itself if several replicas run.
 //
 //	shops := informer.New(...)      // what people write
 //	configMaps := informer.New(...) // what the controller makes of it

@@ -1,5 +1,9 @@
-// Package deltafifo is the queue between a reflector, which reports changes, and a consumer, which acts on them. The
-// queue has one entry for each object, with the object's changes, oldest first.
+// Package deltafifo is the queue between a reflector, which reports changes, and a consumer, which
+// acts on them. An informer has one: a program needs its own if it has to see each change of each
+// object. It is no store, and no work queue: it does not keep what was processed, and retries
+// nothing. Package controller has a queue of keys with retries.
+//
+// The queue has one entry for each object, with the object's changes, oldest first.
 //
 // The producer calls Add, Update and Delete for watch events, Replace for a list, and Resync to have every object
 // processed again. The consumer calls Pop, which takes the oldest entry. If an object changes while its entry waits,

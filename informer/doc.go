@@ -1,4 +1,6 @@
-// Package informer keeps a live cache of a resource and calls handlers when it changes.
+// Package informer keeps a live cache of a resource and calls handlers when it changes. It is where
+// most programs begin; many need only this and a listwatch.Client. It is no log of events, because
+// a handler gets the latest state of an object, and it retries no work: package controller does.
 //
 //	pods, err := listwatch.New[*Pod](client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*Pod]{})
 //	cache := informer.New(pods, informer.Options[*Pod]{})

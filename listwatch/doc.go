@@ -1,6 +1,8 @@
 // Package listwatch lists a resource page by page and reads the events of a watch.
 // Package transport delivers bytes; this package decodes them into values of any Go type
-// that can hold a Kubernetes object.
+// that can hold a Kubernetes object. A program needs it to say what a cache is of: the
+// resource, the type, selectors and the encoding. It keeps nothing, and does not decide
+// which request follows.
 //
 //	pods, err := listwatch.New[*SlimPod](client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*SlimPod]{})
 //	list, err := source.All(ctx, pods, metav1.ListOptions{ResourceVersion: "0", Limit: 500})

@@ -1,6 +1,6 @@
-// Package object has the words that every package of relist uses for a Kubernetes object: what a type must have ([Object]),
-// the key of an object ([Key]), what identifies one version of it ([Meta]), the order of versions ([Older]), and when two
-// objects with one name are not the same object ([DifferentUID]).
+// Package object has the words that relist, and programs with types of their own, use for a Kubernetes object: what it must
+// have ([Object]), its key ([Key]), what identifies one version of it ([Meta]), the order of versions ([Older]), and when two
+// objects with one name are not the same object ([DifferentUID]). It has no types of the API.
 package object
 
 import "k8s.io/apimachinery/pkg/types"

@@ -1,4 +1,6 @@
 // Package relistprom makes Prometheus metrics of informers, reflectors, relays and controllers.
+// It is for programs that serve metrics by client_golang. The library does not need it: with
+// another metrics library, read Status and Stats, or set a [reflector.Trace].
 //
 //	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
 //	pods := relistprom.NewInformer(metrics, "pods", list, informer.Options[*Pod]{})

@@ -1,4 +1,6 @@
-// Package protocol holds every rule of the reflector, as a machine that does nothing by itself.
+// Package protocol holds every rule of the reflector, as a machine that does nothing by itself. It
+// is for those who read or test a rule. Programs do not need it: they use package reflector, which
+// drives it. It may change in every release before v1.
 //
 // A driver passes it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order. Some of
 // them change the sink, which is whatever holds the objects: a queue, a store, a database. The driver's loop:
@@ -38,6 +40,5 @@
 //
 // A test prints docs/states.md from this code. It is a table of each fact in each phase, and of what follows.
 //
-// Begin with [Machine.Step]. The package is public because it is what people come to read, and it may change in every release
-// before v1: programs use package reflector, which drives it.
+// Begin with [Machine.Step].
 package protocol

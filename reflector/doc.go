@@ -1,4 +1,6 @@
-// Package reflector keeps a [Sink] in step with a resource of an API server.
+// Package reflector keeps a [Sink] in step with a resource of an API server. It is for programs
+// that keep objects in a place of their own: most programs want a cache, and use package informer.
+// It decides nothing, which package protocol does, and it holds no objects.
 //
 // It lists the resource, replaces what the sink holds, and watches from the
 // list's resourceVersion on. A watch that ends is opened again at the resume version,

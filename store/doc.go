@@ -1,4 +1,6 @@
-// Package store is a keyed, indexed cache of Kubernetes objects that many goroutines may read while others write.
+// Package store is a keyed, indexed cache of Kubernetes objects that many goroutines may read while
+// others write. An informer has one: a program needs its own if it fills a cache by itself. A store
+// sends no requests, and copies no objects: they are shared, so a reader must not change them.
 //
 // The objects, and every index, are B+ trees ordered by key. So List, Keys, All and ByIndex need no sorting, and a list from the
 // API server, which is in key order, is built into a tree in one pass. Trees can be shared: a [Snapshot] takes their roots, and a
@@ -11,8 +13,6 @@
 //	pods, err := s.ByIndex("node", "worker-1")
 //
 // Index functions are code of the program. They run before anything is written, while no lock is held.
-//
-// Objects are shared, not copied: a reader must not change them.
 //
 // Begin with [Store] and [object.Object].
 package store

@@ -1,5 +1,7 @@
 // Package trace runs golden traces: conversations between an API server and a
-// watch client, written down in the order in which they happened.
+// watch client, written down in the order in which they happened. It is for tests of
+// relist, and of every other client that speaks HTTP. It is no server: what the server
+// says stands in the file. Package apitest is the server for tests without such a file.
 //
 //	# A bookmark moves the resume version, so a dropped watch continues there.
 //

@@ -1,5 +1,6 @@
-// Package transport moves bytes between a program and a Kubernetes API server.
-// It knows connections, credentials and requests, and nothing of objects or of the
+// Package transport moves bytes between a program and a Kubernetes API server. Every program needs
+// one [Client] of it for each server. It is no client of the API:
+// it knows connections, credentials and requests, and nothing of objects or of the
 // formats that they come in: package listwatch decodes what this package delivers, and
 // its formats tell package frames, below this one, where an event begins and ends.
 //

@@ -1,5 +1,6 @@
 // Package writer writes objects of one resource: it creates, updates, patches, applies and deletes them, as values of any type
-// that package listwatch can decode.
+// that package listwatch can decode. It is for controllers, and for all other programs that write.
+// It has no cache, and tries nothing again. relist.New makes a cache and a writer of one type.
 //
 //	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
 //	w, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop"})

@@ -1,5 +1,6 @@
 // Package relay is a read-only API server in front of another one, for programs that watch the same resources on many machines: agents of
-// a DaemonSet, replicas of a controller, dashboards.
+// a DaemonSet, replicas of a controller, dashboards. It is no cache inside of a program: package
+// informer is. It does not help a handful of controllers, because an API server has the same cache.
 //
 // A [Relay] lists and watches each resource once, and answers any number of lists and watches from its cache (package watchcache).
 // It speaks the Kubernetes protocol, with the resourceVersions of the upstream. So every client of Kubernetes can use it, and can go on

@@ -1,5 +1,7 @@
 // Package watchcache is the server's half of list and watch: the states of one resource, and the window of its last changes, from which
-// an API server answers lists and watches without a read of its storage.
+// an API server answers lists and watches without a read of its storage. It is for those who ask
+// how a server answers, and for servers: packages relay and apitest use it. It is no server by itself:
+// it has no HTTP, no storage, and no permissions.
 //
 // A [Cache] is filled by one source, in the order of the source's log: [Cache.Fill] with a list at a version, [Cache.Apply] with each
 // change after it, [Cache.Progress] when the source says that nothing has changed up to a version. Behind kube-apiserver's cache the

@@ -1,5 +1,6 @@
 // Package discovery finds out what an API server serves, and which resource a person means by "deploy", "pods" or
-// "deployments.v1.apps": it looks the words up as kubectl does.
+// "deployments.v1.apps": it looks the words up as kubectl does. It is for programs whose users name
+// resources. A program that names its resources itself does not need it.
 //
 //	deployments, err := discovery.Resolve(ctx, client, "deploy")
 //	cache, err := listwatch.New(client, deployments.GroupVersionResource, listwatch.Options[*unstructured.Unstructured]{})
