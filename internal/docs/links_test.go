@@ -47,6 +47,28 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 	}
 }
 
+// docs/README.md leads to every page: by a link of its own, or by the README.md of the page's folder.
+func TestMapLeadsToEveryPage(t *testing.T) {
+	t.Chdir(root)
+	linked := func(from, to string) bool {
+		return slices.ContainsFunc(link.FindAllStringSubmatch(readText(t, from), -1), func(match []string) bool {
+			target, _, _ := strings.Cut(match[1], "#")
+			return path.Join(path.Dir(from), target) == to
+		})
+	}
+	const mapPage = "docs/README.md"
+	for _, page := range pages(t) {
+		index := path.Join(path.Dir(page), "README.md")
+		switch {
+		case page == mapPage || page == "README.md" || strings.HasPrefix(page, ".github/"):
+		case linked(mapPage, page):
+		case len(glob(t, index)) == 1 && index != page && linked(mapPage, index) && linked(index, page):
+		default:
+			t.Errorf("%s does not lead to %s", mapPage, page)
+		}
+	}
+}
+
 // anchorsOf returns how the headings of a page are linked to: in small letters, with hyphens for spaces and nothing for
 // punctuation. The rows of docs/states.md name theirs.
 func anchorsOf(page string) []string {
