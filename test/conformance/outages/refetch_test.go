@@ -135,7 +135,7 @@ var errRefused = errors.New("the transform does not work for this one")
 // repair has an object of one type in one encoding set aside and fetched again.
 func repair[T object.Object](encoding listwatch.Encoding) func(*testing.T, *world, refetch) {
 	return func(t *testing.T, w *world, f refetch) {
-		w.putOf(f)
+		first := w.putOf(f).GetResourceVersion()
 		var refuses atomic.Bool
 		server, err := w.cluster.Access().HTTPClient()
 		must(t, err)
@@ -154,6 +154,7 @@ func repair[T object.Object](encoding listwatch.Encoding) func(*testing.T, *worl
 				return obj, nil
 			},
 		}, reflector.Options{})
+		r.await("version "+first, func([]step) bool { return r.held()[f.key()].ResourceVersion == first })
 		refuses.Store(true)
 		version := w.putOf(f).GetResourceVersion()
 		r.awaitQuarantine(f.key())

@@ -21,6 +21,7 @@ func TestRestartWithEmptyWindow(t *testing.T) {
 	gone := names("vanishes", 50)
 	w.do("create", gone...)
 	r := follow[*metav1.PartialObjectMetadata](t, c, c.Access().AdminToken, configMaps, reflector.Options{})
+	r.converge(w)
 
 	must(t, c.KillAPIServer())
 	for _, name := range gone {

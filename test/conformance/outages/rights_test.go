@@ -38,6 +38,7 @@ func TestRightRevoked(t *testing.T) {
 		MinWatchTimeout: 5 * time.Second, // a stream that is open is not asked again who reads it
 		Rand:            func() float64 { return 0 },
 	})
+	r.converge(w)
 
 	must(t, w.client.Resource(rolesOf("ClusterRoleBinding")).Delete(t.Context(), "powerless", metav1.DeleteOptions{}))
 	w.awaitRight(c, http.StatusForbidden)

@@ -44,6 +44,7 @@ func TestUndecodableObject(t *testing.T) {
 	w.putWidget("repaired", 1)
 	w.putWidget("deleted", 1)
 	r := follow[*Widget](t, c, c.Access().AdminToken, widgets, reflector.Options{})
+	r.converge(w)
 	before := r.held()
 
 	w.putWidget("repaired", "large")
