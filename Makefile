@@ -17,7 +17,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
-.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants docs-site site-test cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-library test-modules test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants docs-site site-test cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -36,23 +36,29 @@ demo-sql: ## copy a server's objects into a file of SQLite, and query it
 	$$dir/relist-sql query $$dir/demo.db 'SELECT node, count(*) FROM pods GROUP BY node'; \
 	$$dir/relist-sql status $$dir/demo.db
 
-# The race detector needs a C compiler that can find its headers. With -short, simulations play fewer seeds. The explorer
-# searches less with the race detector, and TestHerd and TestFleet, thousands of reflectors in one bubble, are too much for it:
-# test-long does without the detector, and plays everything.
+# The race detector needs a C compiler that can find its headers, and would sleep for a second at the end of each package. With
+# -short, simulations play fewer seeds. The explorer searches less with the race detector, and TestHerd and TestFleet, thousands of
+# reflectors in one bubble, are too much for it: test-long does without the detector, and plays everything.
 test: ## run the tests of the library, the command, the metrics and the copies in databases
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
 	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
-		export CGO_ENABLED=1; \
+		export CGO_ENABLED=1 GORACE=atexit_sleep_ms=0; \
 	else \
 		race=; echo 'make test: no C compiler that works, so without the race detector'; \
 	fi; \
-	rm -rf $$dir; set -x; \
-	$(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./... && \
-	(cd prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	(cd durable && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	(cd cmd/relist-sql && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./simulation
+	rm -rf $$dir; $(MAKE) --no-print-directory -j2 RACE=$$race test-library test-modules
+
+# Side by side, so that no core waits for the last package of a module.
+test-library:
+	$(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./...
+
+test-modules:
+	cd durable && $(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./...
+	cd cmd/relist-sql && $(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./...
+	cd prometheus && $(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./...
+	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus
+	cd test && $(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
 	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./server/... ./apitest
