@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -27,22 +28,29 @@ type neverEnds struct {
 func (s neverEnds) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, to := io.Pipe()
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: req}
-	var out io.Writer = to
+	head, more := []byte(s.head), bytes.Repeat([]byte(s.more), 64<<10)
+	n, each := len(head), len(more)
 	if s.compressed {
 		resp.Header.Set("Content-Encoding", "gzip")
-		out = gzip.NewWriter(to)
+		head, more = zip(head), zip(more)
 	}
-	more := strings.Repeat(s.more, 64<<10)
 	go func() {
-		n, err := io.WriteString(out, s.head)
-		for err == nil {
-			var m int
-			m, err = io.WriteString(out, more)
-			n += m
+		_, err := to.Write(head)
+		for ; err == nil; n += each {
+			_, err = to.Write(more)
 		}
 		s.taken <- n
 	}()
 	return resp, nil
+}
+
+// zip compresses a text to what can be followed by other texts that are compressed.
+func zip(text []byte) []byte {
+	var out bytes.Buffer
+	to := gzip.NewWriter(&out)
+	_, _ = to.Write(text)
+	_ = to.Close()
+	return out.Bytes()
 }
 
 func (s neverEnds) client(t *testing.T) *transport.Client {

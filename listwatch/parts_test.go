@@ -285,9 +285,9 @@ func TestEachUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
 	}
 }
 
-// A list of 5,000 objects of 8 KB each, 40 MB in one answer, needs the memory of a part.
+// A list of 2,500 objects of 8 KB each, 20 MB in one answer, needs the memory of a part.
 func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
-	const objects = 5_000
+	const objects = 2_500
 	filler := strings.Repeat("0123456789abcdef", 512)
 	r := mustNew(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

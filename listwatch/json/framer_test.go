@@ -76,9 +76,6 @@ func TestFramesOfCapturedStreams(t *testing.T) {
 }
 
 func TestFrames(t *testing.T) {
-	deep := func(n int) string {
-		return strings.Repeat(`{"a":[`, n/2) + strings.Repeat(`]}`, n/2)
-	}
 	tests := []struct {
 		name  string
 		in    string
@@ -95,8 +92,6 @@ func TestFrames(t *testing.T) {
 		{"long strings", `{"a":"` + strings.Repeat(`\\`, 50) + strings.Repeat("x", 99) + `\""}{}`, 0, framestest.Result{Frames: []string{`{"a":"` + strings.Repeat(`\\`, 50) + strings.Repeat("x", 99) + `\""}`, `{}`}, End: "EOF"}},
 		{"UTF-8", `{"a":"é日本𝄞"}`, 0, framestest.Result{Frames: []string{`{"a":"é日本𝄞"}`}, End: "EOF"}},
 		{"what only the decoder can refuse", `{"a" "b",,}` + "{\"\xff\":\"\n\"}", 0, framestest.Result{Frames: []string{`{"a" "b",,}`, "{\"\xff\":\"\n\"}"}, End: "EOF"}},
-		{"as deep as a decoder goes", deep(maxDepth), 0, framestest.Result{Frames: []string{deep(maxDepth)}, End: "EOF"}},
-		{"too deep for a decoder", deep(maxDepth+128) + `{}`, 0, framestest.Result{Frames: []string{deep(maxDepth + 128), `{}`}, End: "EOF"}},
 
 		{"end in a frame", `{}{"a":`, 0, framestest.Result{Frames: []string{`{}`}, End: "unexpected EOF"}},
 		{"end in a string", `{"a`, 0, framestest.Result{Frames: nil, End: "unexpected EOF"}},
@@ -129,6 +124,17 @@ func TestFrames(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A frame may be nested more deeply than a decoder goes.
+func TestDeepFrames(t *testing.T) {
+	for _, levels := range []int{maxDepth, maxDepth + 128} {
+		deep := strings.Repeat(`{"a":[`, levels/2) + strings.Repeat(`]}`, levels/2)
+		want := framestest.Result{Frames: []string{deep, `{}`}, End: "EOF"}
+		if diff := cmp.Diff(want, framestest.TestSplit(t, Format{}.NewFramer, []byte(deep+`{}`), 3*levels, 0)); diff != "" {
+			t.Errorf("%d levels (-want +got):\n%s", levels, diff)
+		}
 	}
 }
 
