@@ -20,7 +20,11 @@ import (
 // robustness tests check: events are ordered, unique and reliable, a watch resumes without a hole or a repetition, and
 // nothing older follows a bookmark. In the end each watcher's copy equals a list.
 func TestWatchGuarantees(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := serve(t, Options{BookmarkPeriod: 100 * time.Millisecond})

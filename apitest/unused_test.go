@@ -14,7 +14,7 @@ import (
 func TestTypesThatNobodyHasUsed(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {
-		seeds = 8 // the race detector makes a history take a second
+		seeds = 4 // the race detector makes a history take a second
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -88,7 +88,7 @@ func TestExplore(t *testing.T) {
 	for _, s := range searches {
 		t.Run(s.name, func(t *testing.T) {
 			if raceDetector { // it makes a search ten times as slow, and there is one goroutine
-				s.budget[anyFault], s.budget[writes] = min(s.budget[anyFault], 2), min(s.budget[writes], 2)
+				s.budget[anyFault], s.budget[writes] = min(s.budget[anyFault], 1), min(s.budget[writes], 2)
 			}
 			begun := time.Now()
 			f := s.explore()

@@ -289,7 +289,7 @@ func (r *rig[T]) othersGoOn() {
 
 // commitIsAtomic changes all rows again and again, while another program reads them.
 func commitIsAtomic[T object.Object](r *rig[T]) {
-	const commits, width = 30, 40
+	const commits, width = 10, 40
 	c := r.open()
 	state := c.load()
 	stop, done := make(chan struct{}), make(chan error, 1)

@@ -37,7 +37,7 @@ func TestChaos(t *testing.T) {
 	checked := 0
 	seeds := *seedCount
 	if testing.Short() {
-		seeds = min(seeds, 25)
+		seeds = min(seeds, 12)
 	}
 	for seed := range seeds {
 		opts := Options{Dir: t.TempDir(), SaveEvery: 10 * time.Second, OnProblem: func(err error) { t.Log("problem:", err) }}

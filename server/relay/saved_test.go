@@ -19,7 +19,11 @@ import (
 // knows how old its state is.
 func TestSavedWindows(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(15) {
+	seeds := uint64(15)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		s := &savedLife{r: rand.New(rand.NewPCG(seed, 3)), opts: Options{Dir: t.TempDir(), SaveEvery: 20 * time.Second, MaxStaleness: 5 * time.Minute}}
 		play(t, s.opts, func(r *rig) {
 			s.rig = r

@@ -17,7 +17,7 @@ var (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
-		*seeds, *trials = min(*seeds, 12), min(*trials, 10)
+		*seeds, *trials = min(*seeds, 6), min(*trials, 3)
 	}
 	os.Exit(m.Run())
 }
