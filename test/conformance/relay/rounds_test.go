@@ -43,13 +43,13 @@ func TestMain(m *testing.M) { command.Main(m) }
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	copies := w.readers()
+	w.copies = w.readers()
 	for round := range *rounds {
 		w.awaitWindows()
 		w.forget()
 		what := w.round(round)
 		began := time.Now()
-		w.settle(copies, fmt.Sprintf("round %d, %s", round, what))
+		w.settle(fmt.Sprintf("round %d, %s", round, what))
 		lists := w.lists()
 		t.Logf("round %d: %s; the same after %v; the relays have listed %d times", round, what, time.Since(began).Round(10*time.Millisecond), lists)
 		w.total[what] = append(w.total[what], lists)
@@ -69,6 +69,7 @@ type world struct {
 	server *apitest.Server
 	relays [2]*relayProcess
 	port   string
+	copies []func() []string
 	total  map[string][]int
 	n      int
 
@@ -322,7 +323,7 @@ func (w *world) restarted() string {
 func (w *world) restored() string {
 	backup := w.server.ResourceVersion()
 	w.writes(20)
-	<-time.After(time.Second) // the copies have what will be lost
+	w.settle("before a backup is restored") // the copies have what will be lost
 	w.restore(backup)
 	return "backup restored"
 }
@@ -346,7 +347,7 @@ func (w *world) cut() string {
 }
 
 // settle waits until all copies are the server's.
-func (w *world) settle(copies []func() []string, what string) {
+func (w *world) settle(what string) {
 	w.Helper()
 	items, _, err := w.server.List("configmaps", "")
 	if err != nil {
@@ -359,7 +360,7 @@ func (w *world) settle(copies []func() []string, what string) {
 	}
 	slices.Sort(want)
 	deadline := time.Now().Add(3 * time.Minute)
-	for _, c := range copies {
+	for _, c := range w.copies {
 		for {
 			have := c()
 			name, have := have[0], have[1:]
