@@ -60,8 +60,8 @@ test-modules:
 	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus
 	cd test && $(GOTEST) $(RACE) -short -shuffle=on $(TESTFLAGS) ./simulation
 
-test-long: ## run every simulation with all its seeds, and every search of the explorer
-	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./server/... ./apitest
+test-long: ## run the tests without the race detector, every simulation with all its seeds, and every search of the explorer
+	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd durable && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd test && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
 
