@@ -53,7 +53,7 @@ func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.
 	out := &stdout{out: output}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{flagError(err)} })
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil stands for os.Args
 	root.SetOut(out)
 	root.SetErr(stderr)
 	addCompletion(root)
