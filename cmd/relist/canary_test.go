@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // canary is a secret that must not appear in any output, in any encoding.
@@ -291,7 +292,7 @@ func everything(t *testing.T, quoted <-chan struct{}, args ...string) string {
 		return r.stdout + r.stderr
 	case <-quoted:
 	}
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(clitest.Limit)
 	for args[0] == "mirror" {
 		have, changed := p.out.Now()
 		if strings.Contains(have, "backoff") || strings.Contains(have, "next try") || strings.Contains(have, "waiting") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 func TestMirrorJSON(t *testing.T) {
@@ -260,7 +261,7 @@ func TestMirrorBrokenPipe(t *testing.T) {
 			if status != cli.ExitOK || stderr.String() != "" {
 				t.Errorf("%v: status %d, stderr %q", args, status, stderr)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(clitest.Limit):
 			t.Fatalf("%v does not end", args)
 		}
 		w.Close()

@@ -48,13 +48,13 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// wait waits for the end, but no longer than a minute.
+// wait waits for the end.
 func (p *process) wait() result {
 	p.t.Helper()
 	select {
 	case status := <-p.status:
 		return result{status, p.out.String(), p.errors.String(), time.Since(p.began)}
-	case <-time.After(time.Minute):
+	case <-time.After(clitest.Limit):
 		p.t.Fatalf("the command does not end; so far:\n%s", p.out.String())
 		return result{}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 )
 
 // statusURL waits until the command has said where its status is.
@@ -44,7 +45,7 @@ func askUntil(t *testing.T, url string, want int) string {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(clitest.Limit)
 	for {
 		code, body := ask(t, url)
 		if code == want {

@@ -79,7 +79,7 @@ func (c *cluster) foreign() {
 func (c *cluster) written(status, data string) {
 	c.t.Helper()
 	var all []string
-	for over := time.After(20 * time.Second); ; {
+	for over := time.After(2 * time.Minute); ; {
 		select {
 		case got := <-c.writes:
 			has := c.data()
@@ -96,7 +96,7 @@ func (c *cluster) written(status, data string) {
 // published waits for a write of the status after which the Shop has published n prices.
 func (c *cluster) published(n int) {
 	c.t.Helper()
-	for over := time.After(20 * time.Second); ; {
+	for over := time.After(2 * time.Minute); ; {
 		select {
 		case got := <-c.statuses:
 			var shop Shop

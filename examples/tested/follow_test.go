@@ -61,7 +61,7 @@ func want(t *testing.T, changes <-chan string, change string) {
 		if got != change {
 			t.Errorf("%s, want %s", got, change)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("waited for %s", change)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
@@ -100,7 +101,7 @@ func (f *fixture) end() report.Summary {
 // await waits for n lines of a kind, and returns the last.
 func (f *fixture) await(kind string, n int) report.Line {
 	f.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(clitest.Limit)
 	for {
 		all, changed := f.lines.now()
 		seen := 0
