@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long one command may take. It is only spent when a test fails.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A shell runs kubectl against one server.
 type shell struct {

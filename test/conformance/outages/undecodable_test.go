@@ -59,8 +59,8 @@ func TestUndecodableObject(t *testing.T) {
 			begin := time.Now()
 			obj := w.putWidget(name, 2)
 			seen := r.await(name, func([]step) bool { return r.held()[key(name)].ResourceVersion == obj.GetResourceVersion() })
-			if lag := seen.Sub(begin); lag > time.Second {
-				t.Errorf("%s came %v after it was written, want less than 1s", name, lag)
+			if lag := seen.Sub(begin); lag > 10*time.Second {
+				t.Errorf("%s came %v after it was written, want less than 10s", name, lag)
 			}
 		}
 		r.checkBeside(w, before)
