@@ -83,20 +83,22 @@ func TestCurvesGoOnWhereTheyWere(t *testing.T) {
 
 func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		alive time.Duration
-		open  bool
-		want  time.Duration
+		name           string
+		alive, timeout time.Duration
+		open           bool
+		want           time.Duration
 	}{
-		{"ten seconds", 10 * time.Second, true, 800 * time.Millisecond},
-		{"less", 10*time.Second - 1, true, 4 * time.Second},
-		{"ten seconds without an answer", 10 * time.Second, false, 4 * time.Second},
+		{"ten seconds", 10 * time.Second, 0, true, 800 * time.Millisecond},
+		{"less", 10*time.Second - 1, 0, true, 4 * time.Second},
+		{"less, until its timeout", 5 * time.Second, 5 * time.Second, true, 800 * time.Millisecond},
+		{"less than its timeout", 5*time.Second - 1, 5 * time.Second, true, 4 * time.Second},
+		{"ten seconds without an answer", 10 * time.Second, 0, false, 4 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rules := defaults()
 			begun := newStage().at
 			p := backoff{answeredStep: 4, outage: true, watchesFullAt: begun.Add(time.Minute)}
-			p.after(&watching{asked: begun, open: c.open}, begun.Add(c.alive))
+			p.after(&watching{asked: begun, open: c.open, timeout: c.timeout}, begun.Add(c.alive))
 			if got := p.next(&rules, toWatch, failed(Denied, 403)); got != c.want {
 				t.Errorf("the delay is %v, want %v", got, c.want)
 			}

@@ -100,11 +100,6 @@ func (f *fake) answer(version string, metas ...source.Meta) {
 	f.asks <- listAnswer{page: page}
 }
 
-// stillBad answers the refetch that is waited for: the object is there, and cannot be decoded.
-func (f *fake) stillBad(version string, meta source.Meta) {
-	f.asks <- listAnswer{page: &source.Page[string]{ResourceVersion: version, Errors: []*source.ObjectError{badField(meta)}}}
-}
-
 func badField(meta source.Meta) *source.ObjectError {
 	return &source.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
@@ -316,16 +311,10 @@ func (r *rig) told(want string) {
 // synced brings the reflector to an open watch at 10, with a and b listed.
 func (r *rig) synced() *stream {
 	r.t.Helper()
-	return r.syncedFor("300s")
-}
-
-// syncedFor is synced where watches are asked for so long.
-func (r *rig) syncedFor(timeout string) *stream {
-	r.t.Helper()
 	r.expect(`list "0" limit 500 continue ""`)
 	r.fake.page("10", "a", "b")
 	r.told("replace a,b @10")
-	r.expect(`watch "10" for ` + timeout)
+	r.expect(`watch "10" for 300s`)
 	return r.fake.open()
 }
 

@@ -2,7 +2,6 @@ package reflector_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"time"
 	"weak"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -39,7 +37,6 @@ type verified struct {
 	t      *testing.T
 	server *apitest.Server
 	known  *store.Store[*testObject]
-	fails  atomic.Bool  // every list of a verification
 	lists  atomic.Int64 // of the reflector
 
 	mu      sync.Mutex
@@ -74,23 +71,15 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lister := source.Funcs[partial]{WatchFunc: metadata.Watch}
-		lister.ListFunc = func(ctx context.Context, opts metav1.ListOptions) (*source.Page[partial], error) {
-			if v.fails.Load() {
-				return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
-			}
-			return metadata.List(ctx, opts)
-		}
 		known := store.New(store.Options[*testObject]{})
 		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*testObject]{Known: known})
 		r := reflector.New(lw, reflector.InQueue(queue), reflector.Options{
-			Verify: reflector.VerifyOptions{Interval: 10 * time.Minute, Metadata: lister},
+			Verify: reflector.VerifyOptions{Interval: 10 * time.Minute, Metadata: metadata},
 			Rand:   func() float64 { return 0 },
 			Trace: &reflector.Trace{
 				ListStart: func(reflector.ListStart) { v.lists.Add(1) },
 				Problem:   func(p reflector.Problem) { v.note(&v.reports, p.Class.String()+" "+p.Key) },
-				Verified:  func(reflector.Verified) { v.note(&v.reports, "verified") },
 			},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -151,30 +140,6 @@ func (v *verified) create(name string) {
 	}
 }
 
-// expect compares what came of a period.
-func (v *verified) expect(deltas, reports []string) {
-	v.t.Helper()
-	<-time.After(11 * time.Minute)
-	synctest.Wait()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !slices.Equal(v.deltas, deltas) {
-		v.t.Errorf("deltas are %q, want %q", v.deltas, deltas)
-	}
-	if !slices.Equal(v.reports, reports) {
-		v.t.Errorf("reports are %q, want %q", v.reports, reports)
-	}
-	v.deltas, v.reports = nil, nil
-}
-
-func TestVerifyFindsNothingWhereNothingIs(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		v.create("d")
-		v.expect([]string{"Added default/d"}, []string{"verified"})
-		v.expect(nil, []string{"verified"})
-	})
-}
-
 // Up to a hundred objects that differ are asked for one by one; more are listed. What a
 // list takes from the sink is no repair where the sink is what is wrong, so everything is
 // decoded.
@@ -222,24 +187,6 @@ func TestVerifyListsIfMoreThanAHundredDiffer(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A version that the server has compacted is compared all the same, object by object.
-func TestVerifyWithoutTheExactVersion(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		v.server.Compact()
-		v.expect(nil, []string{"verified"})
-	})
-}
-
-// A server that cannot be asked is reported, and asked again later.
-func TestVerifyThatFails(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		v.fails.Store(true)
-		v.expect(nil, []string{"list "})
-		v.fails.Store(false)
-		v.expect(nil, []string{"verified"})
-	})
 }
 
 // What a verification has listed is as large as the copy is. It is let go when it was compared.
@@ -386,41 +333,6 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 		later(time.Hour)
 		if drift != 0 {
 			t.Errorf("%d objects are reported as drift, and none differs in anything but that it cannot be decoded", drift)
-		}
-		stop()
-	})
-}
-
-// What a verification finds does not cut a delay short that the server asked for.
-func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newScripted()
-		compare := make(chan struct{})
-		var many []partial
-		for i := range 200 {
-			many = append(many, newPartial(fmt.Sprint("x", i), "u", "50"))
-		}
-		metadata := newScripted()
-		metadata.list = func(metav1.ListOptions) (*source.Page[partial], error) {
-			<-compare
-			return pageOf("100", many...), nil
-		}
-		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.VerifyOptions{Interval: 30 * time.Second, Metadata: metadata},
-		})
-		stop := running(t, r)
-		stream := <-server.streams
-		later(31 * time.Second)
-		stream.events <- throttled(600)
-		synctest.Wait()
-		close(compare)
-		later(9 * time.Minute)
-		if lists, _, _ := server.count(); lists != 1 {
-			t.Errorf("%d lists, want none within the 10 minutes that the server asked for", lists-1)
-		}
-		later(80 * time.Second)
-		if lists, _, _ := server.count(); lists != 2 {
-			t.Errorf("%d lists, want one after the delay, because 200 objects differ", lists-1)
 		}
 		stop()
 	})

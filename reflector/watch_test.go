@@ -25,17 +25,6 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 	})
 }
 
-// Version 0 stands for any, so that nothing can follow what ends with it.
-func TestInitialEventsThatEndAtVersionZero(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Initial: Streaming})
-		r.expect(`watch "" for 300s`)
-		r.fake.open().end("0")
-		r.expect(`list "" limit 500 continue ""`)
-		r.told("")
-	})
-}
-
 // A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as
 // ever: it is not idle, and it is not given up before the server ends it.
 func TestSlowListIsNoSilence(t *testing.T) {
