@@ -25,8 +25,8 @@ type Resource[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
 
-	// Resource lists, watches and gets the objects without the cache.
-	Resource *listwatch.Client[T]
+	// Client lists, watches and gets the objects without the cache.
+	Client *listwatch.Client[T]
 }
 
 // Options of [New]: those of each of its parts. The zero value is ready. To apply objects, set Writer.FieldManager.
@@ -49,7 +49,7 @@ type Options[T object.Object] struct {
 //	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
 func New[T object.Object](client *transport.Client, typ object.Type, opts Options[T]) (*Resource[T], error) {
-	resource, err := listwatch.New(client, typ.GroupVersionResource(), opts.ListWatch)
+	objects, err := listwatch.New(client, typ.GroupVersionResource(), opts.ListWatch)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	if err != nil {
 		return nil, err
 	}
-	return &Resource[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
+	return &Resource[T]{Informer: informer.New(objects, opts.Informer), Writer: writes, Client: objects}, nil
 }
 
 // ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Modify] and [Resource.ModifyStatus] if the server has made the
@@ -93,7 +93,7 @@ var ErrNotOwned = errors.New("controlled by another owner, or by none")
 //
 // [controller.OwnedMeta]: https://pkg.go.dev/github.com/relist-go/relist/controller#OwnedMeta
 func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
-	what, _ := o.Resource.Scope()
+	what, _ := o.Client.Scope()
 	key, err := object.KeyOf(&meta)
 	if err != nil {
 		return *new(T), fmt.Errorf("create or modify %s: %w", what, err)
@@ -165,7 +165,7 @@ func (o *Resource[T]) await(ctx context.Context, written T, before string, cache
 		return version != before && !object.Older(version, written.GetResourceVersion())
 	})
 	if err != nil {
-		what, _ := o.Resource.Scope()
+		what, _ := o.Client.Scope()
 		return fmt.Errorf("%s %s %w: %w", what, key, ErrUnconfirmed, err)
 	}
 	return nil

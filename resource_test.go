@@ -112,10 +112,10 @@ func TestOpen(t *testing.T) {
 		if _, err := configMaps.Apply(ctx, &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "butcher"}}); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := configMaps.Resource.Get(ctx, "town/butcher"); err == nil {
+		if _, _, err := configMaps.Client.Get(ctx, "town/butcher"); err == nil {
 			t.Error("a dry run has made an object")
 		}
-		if got := configMaps.Resource.String(); got != "configmaps in town" {
+		if got := configMaps.Client.String(); got != "configmaps in town" {
 			t.Errorf("the resource is %s", got)
 		}
 		stop()

@@ -139,7 +139,7 @@ func FuzzKnown(f *testing.F) {
 	})
 }
 
-// overriding embeds a Resource and declares its own List, which returns other
+// overriding embeds a Client and declares its own List, which returns other
 // objects.
 type overriding struct{ *Client[*configMap] }
 

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// After the caller has dropped a list, the Resource keeps no part of it alive.
-func TestResourceKeepsNoItems(t *testing.T) {
+// After the caller has dropped a list, the Client keeps no part of it alive.
+func TestClientKeepsNoItems(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","apiVersion":"v1","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	item := func() weak.Pointer[configMap] {
 		page, err := r.List(t.Context(), metav1.ListOptions{})

@@ -12,7 +12,7 @@ import (
 // changes them. A program that saves objects keeps the Origin beside them, and does not use saved objects of another Origin.
 //
 // The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same as in every other one.
-func (r *Client[T]) Origin() string {
+func (c *Client[T]) Origin() string {
 	text, err := json.Marshal(struct {
 		Server        string   `json:"server"`
 		Group         string   `json:"group,omitempty"`
@@ -26,9 +26,9 @@ func (r *Client[T]) Origin() string {
 		MetadataOnly  bool     `json:"metadataOnly,omitempty"`
 		Transform     bool     `json:"transform,omitempty"`
 	}{
-		r.client.Server(), r.gvr.Group, r.gvr.Version, r.gvr.Resource, r.opts.Namespace,
-		canonical(r.opts.LabelSelector), r.opts.FieldSelector, r.opts.ShardSelector,
-		r.drops(), r.decoder.partial, r.opts.Transform != nil,
+		c.client.Server(), c.gvr.Group, c.gvr.Version, c.gvr.Resource, c.opts.Namespace,
+		canonical(c.opts.LabelSelector), c.opts.FieldSelector, c.opts.ShardSelector,
+		c.drops(), c.decoder.partial, c.opts.Transform != nil,
 	})
 	if err != nil {
 		// unreachable: strings and booleans can always be encoded.
@@ -38,8 +38,8 @@ func (r *Client[T]) Origin() string {
 }
 
 // drops returns Options.Drop, sorted and each path once, so that equal options are equal.
-func (r *Client[T]) drops() []string {
-	return slices.Compact(slices.Sorted(slices.Values(r.opts.Drop)))
+func (c *Client[T]) drops() []string {
+	return slices.Compact(slices.Sorted(slices.Values(c.opts.Drop)))
 }
 
 // canonical returns a label selector with its requirements in order, so that equal selectors are equal texts. It returns a

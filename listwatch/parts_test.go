@@ -236,7 +236,7 @@ func TestEachReturnsTheErrorOfAPart(t *testing.T) {
 				requests++
 				body(listText(600, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
 			}), Options[*configMap]{})
-			for name, lw := range map[string]source.ListWatcher[*configMap]{"Resource": r, "whole pages": struct{ source.ListWatcher[*configMap] }{r}} {
+			for name, lw := range map[string]source.ListWatcher[*configMap]{"Client": r, "whole pages": struct{ source.ListWatcher[*configMap] }{r}} {
 				calls := 0
 				list, err := source.Each(t.Context(), lw, metav1.ListOptions{}, func(source.Part[*configMap]) error {
 					if calls++; calls == fails {
@@ -270,8 +270,8 @@ func TestEachEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// If a type embeds a Resource and has its own List, Each calls that List.
-func TestEachUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
+// If a type embeds a Client and has its own List, Each calls that List.
+func TestEachUsesTheListOfATypeThatEmbedsAClient(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	var names []string
 	list, err := source.Each(t.Context(), &overriding{r}, metav1.ListOptions{}, func(p source.Part[*configMap]) error {

@@ -15,13 +15,13 @@ import (
 )
 
 // request adds the resource's own selectors to those in opts.
-func (r *Client[T]) request(opts metav1.ListOptions, accept string) transport.Request {
-	if r.shard.selector != "" {
-		opts.ShardSelector = r.shard.selector
+func (c *Client[T]) request(opts metav1.ListOptions, accept string) transport.Request {
+	if c.shard.selector != "" {
+		opts.ShardSelector = c.shard.selector
 	}
-	opts.LabelSelector = both(r.opts.LabelSelector, opts.LabelSelector)
-	opts.FieldSelector = both(r.opts.FieldSelector, opts.FieldSelector)
-	return transport.Request{Path: r.path, Query: queryOf(&opts), Accept: accept, Frames: r.decoder.frames(), Status: r.decoder.status()}
+	opts.LabelSelector = both(c.opts.LabelSelector, opts.LabelSelector)
+	opts.FieldSelector = both(c.opts.FieldSelector, opts.FieldSelector)
+	return transport.Request{Path: c.path, Query: queryOf(&opts), Accept: accept, Frames: c.decoder.frames(), Status: c.decoder.status()}
 }
 
 // both returns a selector that matches an object if a and b match it. An empty selector matches

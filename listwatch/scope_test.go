@@ -27,7 +27,7 @@ func TestScopeOf(t *testing.T) {
 		lw                  any
 		resource, namespace string
 	}{
-		{"a Resource", deployments, "deployments.apps", "shop"},
+		{"a Client", deployments, "deployments.apps", "shop"},
 		{"a type that embeds one", struct{ *listwatch.Client[partial] }{deployments}, "deployments.apps", "shop"},
 		{"Funcs", source.Funcs[partial]{Name: "things"}, "things", ""},
 		{"a ListWatcher alone", struct{ source.ListWatcher[partial] }{deployments}, "", ""},

@@ -145,8 +145,8 @@ func (s *shard) check(meta source.Meta) error {
 }
 
 // checkShardOption returns an error if a request asks for a shard of a shard, which no server has.
-func (r *Client[T]) checkShardOption(opts *metav1.ListOptions) error {
-	if opts.ShardSelector != "" && r.shard.selector != "" && opts.ShardSelector != r.shard.selector {
+func (c *Client[T]) checkShardOption(opts *metav1.ListOptions) error {
+	if opts.ShardSelector != "" && c.shard.selector != "" && opts.ShardSelector != c.shard.selector {
 		return fmt.Errorf("two shard selectors: %q and that of the resource", opts.ShardSelector)
 	}
 	return nil

@@ -137,7 +137,7 @@ func (s *shards) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}`)
 }
 
-// Every request of a Resource has its shard, and so has every request for the metadata.
+// Every request of a Client has its shard, and so has every request for the metadata.
 func TestShardIsAskedFor(t *testing.T) {
 	server := &shards{}
 	half := "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"

@@ -149,29 +149,29 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}, nil
 }
 
-// Itself returns r. [source.EachKnown] compares it with a ListWatcher to find out if that is a
+// Itself returns c. [source.EachKnown] compares it with a ListWatcher to find out if that is a
 // Client or a type that embeds one.
-func (r *Client[T]) Itself() any { return r }
+func (c *Client[T]) Itself() any { return c }
 
 // String names the resource as errors do: "deployments.apps in default".
-func (r *Client[T]) String() string { return r.what }
+func (c *Client[T]) String() string { return c.what }
 
 // List implements [source.ListWatcher].
-func (r *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[T], error) {
-	page, err := r.list(ctx, opts, pageOptions[T]{})
+func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[T], error) {
+	page, err := c.list(ctx, opts, pageOptions[T]{})
 	if err != nil {
-		return nil, describe("list", r.what, err)
+		return nil, describe("list", c.what, err)
 	}
 	return page, nil
 }
 
 // ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a
 // page.
-func (r *Client[T]) ListParts(
+func (c *Client[T]) ListParts(
 	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, source.Meta, bool), part func(source.Part[T]) error,
 ) (*source.Page[T], error) {
 	var refused error
-	page, err := r.list(ctx, opts, pageOptions[T]{known: known, part: func(p source.Part[T]) error {
+	page, err := c.list(ctx, opts, pageOptions[T]{known: known, part: func(p source.Part[T]) error {
 		refused = part(p)
 		return refused
 	}})
@@ -179,55 +179,55 @@ func (r *Client[T]) ListParts(
 	case refused != nil:
 		return nil, refused
 	case err != nil:
-		return nil, describe("list", r.what, err)
+		return nil, describe("list", c.what, err)
 	}
 	return page, nil
 }
 
-func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*source.Page[T], error) {
-	if err := r.checkShardOption(&opts); err != nil {
+func (c *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*source.Page[T], error) {
+	if err := c.checkShardOption(&opts); err != nil {
 		return nil, err
 	}
-	resp, err := r.client.Get(ctx, r.request(opts, r.decoder.acceptList()))
+	resp, err := c.client.Get(ctx, c.request(opts, c.decoder.acceptList()))
 	if err != nil {
 		return nil, err
 	}
-	want.shard, want.learn = r.shard, func(kind expected) { kind.keep(&r.kind, opts.FieldSelector != "") }
+	want.shard, want.learn = c.shard, func(kind expected) { kind.keep(&c.kind, opts.FieldSelector != "") }
 	if opts.Continue != "" {
-		want.earlier = r.expected()
+		want.earlier = c.expected()
 	}
-	page, err := decodePage(resp, r.decoder, want)
+	page, err := decodePage(resp, c.decoder, want)
 	return page, errors.Join(err, resp.Body.Close())
 }
 
 // expected returns the kind of the objects, as far as earlier lists and watches have told it.
-func (r *Client[T]) expected() expected {
-	if kind := r.kind.Load(); kind != nil {
+func (c *Client[T]) expected() expected {
+	if kind := c.kind.Load(); kind != nil {
 		return *kind
 	}
-	return expected{partial: r.decoder.partial}
+	return expected{partial: c.decoder.partial}
 }
 
 // Watch implements [source.ListWatcher]. It sets opts.Watch.
-func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[T], error) {
+func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.Watch[T], error) {
 	opts.Watch = true
-	if err := r.checkShardOption(&opts); err != nil {
-		return nil, describe("watch", r.what, err)
+	if err := c.checkShardOption(&opts); err != nil {
+		return nil, describe("watch", c.what, err)
 	}
-	stream, err := r.client.Watch(ctx, r.request(opts, r.decoder.acceptObject()))
+	stream, err := c.client.Watch(ctx, c.request(opts, c.decoder.acceptObject()))
 	if err != nil {
-		return nil, describe("watch", r.what, err)
+		return nil, describe("watch", c.what, err)
 	}
-	kind := r.expected()
+	kind := c.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		kind = expected{partial: kind.partial} // initial events replace a list, so they tell the kind again
 	}
-	learn := func(kind expected) { r.kind.Store(&kind) }
-	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, learn: learn, shard: r.shard}
+	learn := func(kind expected) { c.kind.Store(&kind) }
+	w := &watch[T]{stream: stream, what: c.what, decoder: c.decoder, kind: kind, learn: learn, shard: c.shard}
 	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
 		if err := w.chooseEncoding(); err != nil {
 			_ = w.Close() // the caller gets the error above
-			return nil, describe("watch", r.what, err)
+			return nil, describe("watch", c.what, err)
 		}
 	}
 	return w, nil
@@ -237,28 +237,28 @@ func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.
 // name for a cluster-scoped object. The error is a [source.ObjectError] if the object exists but
 // cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it does not
 // exist. Get ignores the selectors of the resource.
-func (r *Client[T]) Get(ctx context.Context, key string) (T, source.Meta, error) {
-	obj, meta, err := r.get(ctx, key)
+func (c *Client[T]) Get(ctx context.Context, key string) (T, source.Meta, error) {
+	obj, meta, err := c.get(ctx, key)
 	if err != nil {
-		return obj, meta, describe("get "+key+" of", r.gvr.GroupResource().String(), err)
+		return obj, meta, describe("get "+key+" of", c.gvr.GroupResource().String(), err)
 	}
 	return obj, meta, nil
 }
 
-func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Meta, err error) {
+func (c *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Meta, err error) {
 	namespace, name, err := object.SplitKey(key)
 	if err != nil {
 		return obj, meta, err
 	}
-	path, err := Path(r.gvr, namespace)
+	path, err := Path(c.gvr, namespace)
 	if err != nil {
 		return obj, meta, err
 	}
-	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptObject(), Status: r.decoder.status()})
+	resp, err := c.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: c.decoder.acceptObject(), Status: c.decoder.status()})
 	if err != nil {
 		return obj, meta, err
 	}
-	if obj, meta, err = r.decodeAnswer(resp); err != nil {
+	if obj, meta, err = c.decodeAnswer(resp); err != nil {
 		return obj, meta, err
 	}
 	if meta.Key != key {
@@ -270,13 +270,13 @@ func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Met
 // Do sends a request whose answer is one object, and decodes the answer as Get does, within the same bound; package writer uses
 // it. Do sets Accept and Status of the request. If the server has accepted the request but its answer cannot be used, the error
 // says so.
-func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, source.Meta, error) {
-	req.Accept, req.Status = r.decoder.acceptObject(), r.decoder.status()
-	resp, err := r.client.Do(ctx, method, req, body)
+func (c *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, source.Meta, error) {
+	req.Accept, req.Status = c.decoder.acceptObject(), c.decoder.status()
+	resp, err := c.client.Do(ctx, method, req, body)
 	if err != nil {
 		return *new(T), source.Meta{}, err
 	}
-	obj, meta, err := r.decodeAnswer(resp)
+	obj, meta, err := c.decodeAnswer(resp)
 	if err != nil {
 		err = fmt.Errorf("the server has accepted the request, but its answer cannot be used: %w", err)
 	}
@@ -284,9 +284,9 @@ func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request
 }
 
 // decodeAnswer reads the one object of an answer, and closes it.
-func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.Meta, err error) {
+func (c *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.Meta, err error) {
 	defer resp.Body.Close()
-	encoding := r.decoder.withMediaType(resp.MediaType)
+	encoding := c.decoder.withMediaType(resp.MediaType)
 	if encoding == nil {
 		return obj, meta, resp.UnexpectedContent()
 	}
@@ -297,7 +297,7 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.M
 	case len(data) > format.MaxObjectBytes:
 		return obj, meta, format.ErrObjectTooLarge
 	}
-	kind := r.expected()
+	kind := c.expected()
 	if kind.guessed {
 		kind = expected{partial: kind.partial} // the request named the object
 	}
@@ -305,7 +305,7 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.M
 		bad := refuse(encoding, data, err)
 		return obj, bad.Meta, bad
 	}
-	obj, meta, bad := r.decoder.decode(encoding, data, schema.GroupVersionKind{})
+	obj, meta, bad := c.decoder.decode(encoding, data, schema.GroupVersionKind{})
 	if bad != nil {
 		return obj, meta, bad
 	}
@@ -314,19 +314,19 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.M
 
 // Metadata returns a [Client] for the metadata alone of the same objects, with the same
 // selectors. It drops the same members of the metadata.
-func (r *Client[T]) Metadata() (source.ListWatcher[*metav1.PartialObjectMetadata], error) {
+func (c *Client[T]) Metadata() (source.ListWatcher[*metav1.PartialObjectMetadata], error) {
 	var drop []string
-	for _, path := range r.opts.Drop {
+	for _, path := range c.opts.Drop {
 		if strings.HasPrefix(path, "metadata.") { // metadata alone have no tags for the other members in protobuf
 			drop = append(drop, path)
 		}
 	}
-	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
-		Namespace:     r.opts.Namespace,
-		LabelSelector: r.opts.LabelSelector,
-		FieldSelector: r.opts.FieldSelector,
-		ShardSelector: r.opts.ShardSelector,
-		Encoding:      r.opts.Encoding,
+	return New(c.client, c.gvr, Options[*metav1.PartialObjectMetadata]{
+		Namespace:     c.opts.Namespace,
+		LabelSelector: c.opts.LabelSelector,
+		FieldSelector: c.opts.FieldSelector,
+		ShardSelector: c.opts.ShardSelector,
+		Encoding:      c.opts.Encoding,
 		Drop:          drop,
 	})
 }
