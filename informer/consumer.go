@@ -106,7 +106,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 }
 
 // remove removes an object from the store.
-func (c *consumer[T]) remove(key string, final T, unknown bool) {
+func (c *consumer[T]) remove(key string, final T, inferred bool) {
 	old, known := c.store.Get(key)
 	if !known {
 		return // no handler was told that it exists
@@ -118,7 +118,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 	c.keyed.wake(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: true})
 	for _, s := range c.handlers {
-		s.deleted(key, old, final, unknown)
+		s.deleted(key, old, final, inferred)
 	}
 }
 

@@ -7,7 +7,7 @@
 //	_, err = cache.AddHandler(informer.Handler[*Pod]{
 //		OnAdd:    func(pod *Pod, initial bool) { ... },
 //		OnUpdate: func(old, pod *Pod) { ... },
-//		OnDelete: func(pod *Pod, finalStateUnknown bool) { ... },
+//		OnDelete: func(pod *Pod, inferred bool) { ... },
 //	})
 //	err = cache.Run(ctx)
 //

@@ -73,8 +73,8 @@ func Example() {
 			fmt.Println("update", pod.Name, old.Status.Phase, "->", pod.Status.Phase)
 			do(server.Delete("pods", "default", "web"))
 		},
-		OnDelete: func(pod *Pod, finalStateUnknown bool) {
-			fmt.Println("delete", pod.Name, pod.Status.Phase, finalStateUnknown, cache.Store().Len())
+		OnDelete: func(pod *Pod, inferred bool) {
+			fmt.Println("delete", pod.Name, pod.Status.Phase, inferred, cache.Store().Len())
 			stop()
 		},
 	})

@@ -250,9 +250,9 @@ func Example_tombstones() {
 	release := func(string) {}
 	handler := informer.Handler[*Pod]{
 		Name: "addresses",
-		OnDelete: func(pod *Pod, finalStateUnknown bool) {
+		OnDelete: func(pod *Pod, inferred bool) {
 			release(pod.Status.PodIP)
-			if finalStateUnknown {
+			if inferred {
 				slog.Info("pod was deleted while nobody watched", "pod", object.Key(pod), "lastSeen", pod.ResourceVersion)
 			}
 		},

@@ -33,11 +33,11 @@ type Handler[T object.Object] struct {
 	// OnUpdate is called with the last state that the handler was given, and the latest state. On a resync both are the same.
 	OnUpdate func(old, obj T)
 
-	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
-	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
+	// OnDelete is called with the last known state. If inferred is false, an event reported the deletion, and obj is the
+	// state in that event. If inferred is true, the informer has not seen the final state: usually a list lacked the
 	// object, or had another object with its name. The object may then have changed after the state in obj and before its deletion.
-	// finalStateUnknown is also true if the handler loses an object that may still exist: see [MultiNamespace.Remove].
-	OnDelete func(obj T, finalStateUnknown bool)
+	// inferred is also true if the handler loses an object that may still exist: see [MultiNamespace.Remove].
+	OnDelete func(obj T, inferred bool)
 
 	// OnSynced is called once, when the handler has been told of every object that was in the first list, or in the store when the
 	// handler was added. That is after the last OnAdd with initial true has returned, and before the handler is told of a later
@@ -53,7 +53,7 @@ type Handler[T object.Object] struct {
 
 	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, it is told of all. If Filter
 	// begins to return true for an object, OnAdd is called. If Filter no longer returns true for it, OnDelete is called with the
-	// last state that the handler was given, and with finalStateUnknown false, although the object still exists. The informer
+	// last state that the handler was given, and with inferred false, although the object still exists. The informer
 	// remembers the keys that have passed. So a handler gets an OnDelete for each object that it was told of, and for no other.
 	// Filter is called on the goroutine of the callbacks, for each change and each resync, but not for the last state of a deleted
 	// object.

@@ -127,7 +127,7 @@ func (m *MultiNamespace[T]) add(f *feed[T]) error {
 }
 
 // Remove removes a namespace: its requests end, its objects leave the store, and every handler and observer is told of their
-// deletion. finalStateUnknown is true, because nobody has seen a deletion, and the objects may still exist. No handler is told of
+// deletion. inferred is true, because nobody has seen a deletion, and the objects may still exist. No handler is told of
 // an object that it does not know. When Remove returns nil, the last of these callbacks has returned, also in handlers that were
 // added meanwhile.
 //

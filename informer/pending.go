@@ -19,9 +19,9 @@ type change[T any] struct {
 	told bool // the handler knows an object of this key
 	old  T    // if told: the state that the handler knows
 
-	gone    bool // the object that the handler knows was deleted
-	final   T    // if gone: the last known state of that object
-	unknown bool // if gone: nobody saw the final state, and final may be an older one
+	gone     bool // the object that the handler knows was deleted
+	final    T    // if gone: the last known state of that object
+	inferred bool // if gone: nobody saw the final state, and final may be an older one
 
 	there   bool // there is an object of this key now
 	obj     T    // if there: its latest state
@@ -41,9 +41,9 @@ func (c *change[T]) add(obj T, initial bool) {
 func (c *change[T]) update(obj T) { c.obj = obj }
 
 // remove records that the object is no longer there.
-func (c *change[T]) remove(final T, unknown bool) {
+func (c *change[T]) remove(final T, inferred bool) {
 	if c.told && !c.gone {
-		c.gone, c.final, c.unknown = true, final, unknown
+		c.gone, c.final, c.inferred = true, final, inferred
 	}
 	// Otherwise the handler was never told of the object that is gone.
 	var none T
@@ -88,12 +88,12 @@ func (p *pending[T]) update(key string, old, obj T) {
 	c.update(obj)
 }
 
-func (p *pending[T]) remove(key string, old, final T, unknown bool) {
+func (p *pending[T]) remove(key string, old, final T, inferred bool) {
 	c := p.byKey[key]
 	if c == nil {
 		c = p.enter(&change[T]{key: key, told: true, old: old}, nil)
 	}
-	c.remove(final, unknown)
+	c.remove(final, inferred)
 	if c.empty() {
 		p.leave(c)
 	}

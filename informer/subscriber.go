@@ -58,8 +58,8 @@ func (s *subscriber[T]) updated(key string, old, obj T) {
 	s.tell(func(p *pending[T]) { p.update(key, old, obj) })
 }
 
-func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
-	s.tell(func(p *pending[T]) { p.remove(key, old, final, unknown) })
+func (s *subscriber[T]) deleted(key string, old, final T, inferred bool) {
+	s.tell(func(p *pending[T]) { p.remove(key, old, final, inferred) })
 }
 
 // awaitSynced makes later changes wait until markSynced is called: only initial objects are told before.
@@ -180,7 +180,7 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 		return
 	}
 	if c.gone && h.OnDelete != nil {
-		h.OnDelete(c.final, c.unknown)
+		h.OnDelete(c.final, c.inferred)
 	}
 	if !c.there || s.ends(ctx) {
 		return // OnDelete was the only callback, or the last one
@@ -207,7 +207,7 @@ func (s *subscriber[T]) filter(c *change[T]) bool {
 		delete(s.passing, c.key)
 	}
 	if was && !c.gone && !is {
-		c.gone, c.final, c.unknown = true, c.old, false
+		c.gone, c.final, c.inferred = true, c.old, false
 	}
 	c.told, c.gone, c.there = was, c.gone && was, is
 	return c.gone || c.there

@@ -33,8 +33,8 @@ func Follow(ctx context.Context, client *transport.Client, opts reflector.Option
 	_, err = cache.AddHandler(informer.Handler[*ConfigMap]{
 		OnAdd:    func(c *ConfigMap, _ bool) { changed("added", object.Key(c)) },
 		OnUpdate: func(_, c *ConfigMap) { changed("updated", object.Key(c)) },
-		OnDelete: func(c *ConfigMap, finalStateUnknown bool) {
-			if finalStateUnknown {
+		OnDelete: func(c *ConfigMap, inferred bool) {
+			if inferred {
 				changed("gone", object.Key(c))
 				return
 			}

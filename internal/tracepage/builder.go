@@ -154,8 +154,8 @@ func (b *builder) entry(s *Step, said string) {
 	}
 }
 
-// calls returns the callbacks that an informer with one handler makes for an entry, in one line each. A deletion whose final state
-// is unknown ends with a question mark.
+// calls returns the callbacks that an informer with one handler makes for an entry, in one line each. An inferred deletion ends
+// with a question mark.
 func (b *builder) calls(key, deltas string) []string {
 	old, known := b.versions[key]
 	version, there, gone, typ := old, known, "", ""
@@ -177,8 +177,8 @@ func (b *builder) calls(key, deltas string) []string {
 	}
 	var calls []string
 	if gone != "" {
-		final, unknown := strings.CutSuffix(gone, "?")
-		calls = append(calls, "OnDelete("+key+"@"+final+map[bool]string{true: ", finalStateUnknown"}[unknown]+")")
+		final, inferred := strings.CutSuffix(gone, "?")
+		calls = append(calls, "OnDelete("+key+"@"+final+map[bool]string{true: ", inferred"}[inferred]+")")
 	}
 	switch {
 	case !there && gone == "":

@@ -77,7 +77,7 @@ func TestCalls(t *testing.T) {
 		{"a", "Replaced@5", "no callback: a@5 has not changed"},
 		{"a", "Sync@5", "OnUpdate(a@5 → @5)"},
 		{"a", "Updated@6 Updated@7", "OnUpdate(a@5 → @7)"},
-		{"b", "Deleted@2? Added@3", "OnDelete(b@2, finalStateUnknown), OnAdd(b@3)"},
+		{"b", "Deleted@2? Added@3", "OnDelete(b@2, inferred), OnAdd(b@3)"},
 		{"b", "Deleted@4", "OnDelete(b@4)"},
 		{"c", "Added@1 Deleted@2", "no callback: c came and went"},
 	} {
