@@ -98,7 +98,7 @@ func (w *writer[T]) deleteMissing(meta source.Meta) error {
 		}
 		w.mu.Unlock()
 	}
-	return w.change(Change[T]{Meta: meta, Op: Missing})
+	return w.change(Change[T]{Meta: meta, Op: Inferred})
 }
 
 func (w *writer[T]) change(c Change[T]) error {

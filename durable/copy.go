@@ -77,8 +77,8 @@ const (
 	// not tell the two apart.
 	Deleted
 
-	// Missing means that the object is gone, and nobody has seen its last state. A list lacks it, or another object has its name.
-	Missing
+	// Inferred means that the object is gone, and nobody has seen its last state. A list lacks it, or another object has its name.
+	Inferred
 
 	// Unselected means that a list lacks the object, and the copy had other selectors before. So nobody knows whether the object is
 	// gone.
@@ -92,8 +92,8 @@ func (h Op) String() string {
 		return "put"
 	case Deleted:
 		return "deleted"
-	case Missing:
-		return "missing"
+	case Inferred:
+		return "inferred"
 	case Unselected:
 		return "unselected"
 	}

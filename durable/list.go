@@ -225,7 +225,7 @@ func (w *writer[T]) sweep(keys []string) error {
 	if err != nil {
 		return err
 	}
-	how := Missing
+	how := Inferred
 	if w.state.Unselected {
 		how = Unselected
 	}

@@ -219,8 +219,8 @@ func TestTransactionsOfLists(t *testing.T) {
 			if len(r.commits) != 1 || !r.commits[0].list || len(r.commits[0].changes) != 30 {
 				t.Errorf("a relist: commits %+v; want one of 30 changes", r.commits)
 			}
-			if missing := strings.Fields(r.told(durable.Missing)); len(missing) != 15 {
-				t.Errorf("missing: %v, want the 15 that were deleted", missing)
+			if inferred := strings.Fields(r.told(durable.Inferred)); len(inferred) != 15 {
+				t.Errorf("inferred: %v, want the 15 that were deleted", inferred)
 			}
 			r.commits = nil
 			r.refuse(time.Second)
@@ -251,7 +251,7 @@ func TestOtherSelectors(t *testing.T) {
 		}
 		r.commits = nil
 		_ = r.run(listwatch.Options[*thing]{LabelSelector: "app=web"}, nil, nil)
-		if r.rows() != "a/web b/web" || r.told(durable.Unselected) != "a/db" || r.told(durable.Missing) != "" {
+		if r.rows() != "a/web b/web" || r.told(durable.Unselected) != "a/db" || r.told(durable.Inferred) != "" {
 			t.Errorf("other labels: rows %s; unselected: %s", r.rows(), r.told(durable.Unselected))
 		}
 		if r.place.state.Unselected {

@@ -66,8 +66,8 @@ func TestOtherShard(t *testing.T) {
 				if r.rows() != to {
 					t.Errorf("the other shard: rows %s; want %s", r.rows(), to)
 				}
-				if missing := r.told(durable.Missing); missing != "" {
-					t.Errorf("missing: %s; they are in the shard before", missing)
+				if inferred := r.told(durable.Inferred); inferred != "" {
+					t.Errorf("inferred: %s; they are in the shard before", inferred)
 				}
 			})
 		})

@@ -24,7 +24,7 @@ func TestAnotherShape(t *testing.T) {
 		if put := r.told(durable.Put); put != "a/db a/web" {
 			t.Errorf("written: %s, want all rows", put)
 		}
-		if r.told(durable.Unselected)+r.told(durable.Missing) != "" {
+		if r.told(durable.Unselected)+r.told(durable.Inferred) != "" {
 			t.Error("rows were deleted")
 		}
 	})
@@ -81,13 +81,13 @@ func TestAnotherShapeInDoubt(t *testing.T) {
 		}
 		for _, c := range r.commits {
 			for _, change := range c.changes {
-				if change.Op == durable.Missing && change.Meta != gone {
-					t.Errorf("%+v is missing, want %+v", change.Meta, gone)
+				if change.Op == durable.Inferred && change.Meta != gone {
+					t.Errorf("%+v is inferred, want %+v", change.Meta, gone)
 				}
 			}
 		}
-		if r.told(durable.Missing) != "a/gone" {
-			t.Errorf("missing: %s", r.told(durable.Missing))
+		if r.told(durable.Inferred) != "a/gone" {
+			t.Errorf("inferred: %s", r.told(durable.Inferred))
 		}
 	})
 }

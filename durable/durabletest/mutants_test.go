@@ -174,7 +174,7 @@ var mutants = []struct {
 		}
 	}},
 	{"deleted is ignored", "WriteOrder", without(durable.Deleted)},
-	{"missing is ignored", "WriteOrder", without(durable.Missing)},
+	{"inferred is ignored", "WriteOrder", without(durable.Inferred)},
 	{"unselected is ignored", "WriteOrder", without(durable.Unselected)},
 	{"a row has the object's version", "MetaIsTheRows", eachChange(func(_ *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		if c.Object != nil {

@@ -20,9 +20,9 @@ func writeOrder[T object.Object](r *rig[T]) {
 		r.put("default/a", "3", `"data":{"n":"2"}`), // the same key again
 		gone[T](durable.Deleted, "default/b", "4"),
 		gone[T](durable.Deleted, "default/b", "4"), // a server may repeat events
-		gone[T](durable.Missing, "default/never", "4"),
+		gone[T](durable.Inferred, "default/never", "4"),
 		r.put("default/c", "5", ""),
-		gone[T](durable.Missing, "default/c", "5"),
+		gone[T](durable.Inferred, "default/c", "5"),
 		r.put("default/c", "6", `"data":{"n":"3"}`), // made again
 		r.put("default/d", "7", ""),
 	}
@@ -51,7 +51,7 @@ func writeOrder[T object.Object](r *rig[T]) {
 	rows = rowsAfter(r, rows, back)
 	state = c.commit(state, at(1, "3"), []durable.Change[T]{back})
 	c.wantRows(rows, "after a Put whose version is older than the row's")
-	for i, how := range []durable.Op{durable.Deleted, durable.Missing, durable.Unselected} {
+	for i, how := range []durable.Op{durable.Deleted, durable.Inferred, durable.Unselected} {
 		key := fmt.Sprintf("default/how-%d", i)
 		state = c.commit(state, at(1, fmt.Sprint(14+2*i)), []durable.Change[T]{r.put(key, "14", "")})
 		state = c.commit(state, at(1, fmt.Sprint(15+2*i)), []durable.Change[T]{gone[T](how, key, "14")})
@@ -110,7 +110,7 @@ func oddKeys[T object.Object](r *rig[T]) {
 			continue
 		}
 		delete(rows, key)
-		state = c.commit(state, at(1, fmt.Sprint(11+i)), []durable.Change[T]{gone[T](durable.Missing, key, "1")})
+		state = c.commit(state, at(1, fmt.Sprint(11+i)), []durable.Change[T]{gone[T](durable.Inferred, key, "1")})
 		if got := len(r.place.Rows()); got != len(rows) {
 			r.Fatalf("after the deletion of %q there are %d rows, want %d", key, got, len(rows))
 		}
@@ -168,7 +168,7 @@ func heldInOrder[T object.Object](r *rig[T]) {
 		r.Fatalf("Held of %q returned\n%+v\nwant, in the order of the keys, and for each time that a key occurs,\n%+v", keys, got, want)
 	}
 	c.held()
-	c.commit(state, at(1, "11"), []durable.Change[T]{gone[T](durable.Deleted, "default/\x00", "11"), gone[T](durable.Missing, "default/\xff", "11")})
+	c.commit(state, at(1, "11"), []durable.Change[T]{gone[T](durable.Deleted, "default/\x00", "11"), gone[T](durable.Inferred, "default/\xff", "11")})
 	c.wantRows(rowsAfter(r, nil, a, b), "after deletions of keys that no row can have")
 }
 
@@ -188,7 +188,7 @@ func many[T object.Object](r *rig[T]) {
 	c.wantRows(rows, fmt.Sprintf("after a Write of %d changes", len(changes)))
 	deletions := make([]durable.Change[T], 0, count)
 	for i := range count - 1 {
-		deletions = append(deletions, gone[T](durable.Missing, fmt.Sprintf("default/o-%04d", i), ""))
+		deletions = append(deletions, gone[T](durable.Inferred, fmt.Sprintf("default/o-%04d", i), ""))
 	}
 	c.commit(state, at(1, "11"), deletions)
 	c.wantRows(rowsAfter(r, rows, deletions...), fmt.Sprintf("after a Write of %d deletions", len(deletions)))

@@ -41,7 +41,7 @@
 //	from_time   when the state was seen
 //	to_version  the version of the change that ended it; NULL if it has not ended, or nobody knows
 //	to_time     when the end was seen; NULL if it has not ended
-//	ended       put, deleted, missing, unselected, or unrecorded; NULL if it has not ended
+//	ended       put, deleted, inferred, unselected, or unrecorded; NULL if it has not ended
 //
 // What was at a time t: WHERE from_time <= t AND (to_time > t OR to_time IS NULL). The table relist_gaps says what the history does
 // not know: with the kind list, states between two versions may be missing; with pause, the times are those at which the changes of

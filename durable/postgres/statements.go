@@ -55,7 +55,7 @@ func (db *DB) statements(table string) statements {
 		// A Put with another UID ends the state of an object whose deletion nobody saw. Some servers set no UID: "" is no other one.
 		end: sql(`UPDATE $H SET to_time = $3,
 			to_version = CASE WHEN $4::text = 'put' AND uid <> $5 AND uid <> '' AND $5 <> '' THEN NULL ELSE $7::text END,
-			ended = CASE WHEN $4::text = 'put' AND uid <> $5 AND uid <> '' AND $5 <> '' THEN 'missing' ELSE $4::text END
+			ended = CASE WHEN $4::text = 'put' AND uid <> $5 AND uid <> '' AND $5 <> '' THEN 'inferred' ELSE $4::text END
 			WHERE cluster = $1 AND key = $2 AND to_time IS NULL AND ($4::text <> 'put' OR uid <> $5 OR resource_version <> $6)`),
 		record: sql(`INSERT INTO $H (cluster, key, uid, resource_version, object, from_time) SELECT $1, $2, $3, $4, $5::jsonb, $6
 			WHERE NOT EXISTS (SELECT FROM $H WHERE cluster = $1 AND key = $2 AND to_time IS NULL)`),

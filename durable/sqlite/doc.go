@@ -44,7 +44,7 @@
 //	SELECT key, image FROM pods_history
 //	WHERE node = 'n1' AND from_time <= '2026-11-22T14:05:00.000Z' AND (to_time IS NULL OR to_time > '2026-11-22T14:05:00.000Z');
 //
-// Column ended says how a state ended: put (a newer one came), deleted, missing (it is gone, and nobody saw when), unselected, or
+// Column ended says how a state ended: put (a newer one came), deleted, inferred (it is gone, and nobody saw when), unselected, or
 // unrecorded. What the history cannot know is in relist_gaps: from_time and to_time are when, and kind is why. Kind "list": states
 // may be missing, because changes came as a list. Kind "pause": no state is missing, but nobody watched, and what changed meanwhile
 // has the time at which the program came back. Kind "off": the copy was written without a history.

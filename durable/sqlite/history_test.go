@@ -51,15 +51,15 @@ func TestHistory(t *testing.T) {
 		r.commit(true, "20", put("a/kept", "u1", "1", "n1"), put("a/moved", "u2", "15", "n3"), put("a/new", "u4", "14", "n1"))
 		minutes(5)
 		// The name of an object that nobody saw go, twice in one transaction.
-		r.commit(false, "23", put("a/new", "u5", "21", "n1"), put("a/new", "u5", "22", "n2"), gone(durable.Missing, "a/kept", "u1", "1"))
+		r.commit(false, "23", put("a/new", "u5", "21", "n1"), put("a/new", "u5", "22", "n2"), gone(durable.Inferred, "a/kept", "u1", "1"))
 
 		r.want("states", states,
 			"a/gone|u3|3|n1|00:00|12|00:05|deleted",
-			"a/kept|u1|1|n1|00:00|NULL|00:20|missing",
+			"a/kept|u1|1|n1|00:00|NULL|00:20|inferred",
 			"a/moved|u2|2|n1|00:00|11|00:05|put",
 			"a/moved|u2|11|n2|00:05|NULL|00:15|put",
 			"a/moved|u2|15|n3|00:15|NULL|NULL|NULL",
-			"a/new|u4|14|n1|00:15|NULL|00:20|missing",
+			"a/new|u4|14|n1|00:15|NULL|00:20|inferred",
 			"a/new|u5|21|n1|00:20|22|00:20|put",
 			"a/new|u5|22|n2|00:20|NULL|NULL|NULL")
 		r.want("gaps", gaps, "list|||10|00:00", "list|13|00:10|20|00:15")
@@ -163,7 +163,7 @@ func TestHistoryOffInAFirstList(t *testing.T) {
 	r.commit(true, "", put("a/b", "u1", "1", "n1"))
 	r.db.Close()
 	r.open(durable.Table{Columns: withHistory.Columns})
-	r.commit(true, "10", gone(durable.Missing, "a/b", "u1", "1"))
+	r.commit(true, "10", gone(durable.Inferred, "a/b", "u1", "1"))
 	r.want("gaps", "SELECT kind, from_version, to_version FROM relist_gaps", "off||NULL")
 	r.db.Close()
 }

@@ -29,7 +29,7 @@ func statementsOf(name string) statements {
 		// A Put with another UID ends the state of an object whose deletion nobody saw. Some servers set no UID: "" is no other one.
 		end: sql(`UPDATE $H SET to_time = ?3,
 			to_version = iif(?5 = 'put' AND uid <> ?6 AND uid <> '' AND ?6 <> '', NULL, ?4),
-			ended = iif(?5 = 'put' AND uid <> ?6 AND uid <> '' AND ?6 <> '', 'missing', ?5)
+			ended = iif(?5 = 'put' AND uid <> ?6 AND uid <> '' AND ?6 <> '', 'inferred', ?5)
 			WHERE cluster = ?1 AND key = ?2 AND to_time IS NULL`),
 		record: sql(`INSERT INTO $H (cluster, key, namespace, name, uid, resource_version, from_time, object) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CAST(?8 AS TEXT))`),
 		endUnrecorded: sql(`UPDATE $H SET to_time = ?2, ended = 'unrecorded' WHERE cluster = ?1 AND to_time IS NULL

@@ -119,7 +119,7 @@ func (t table) make(conn *driver.Conn) error {
 	from_time TEXT NOT NULL,        -- when that was seen
 	to_version TEXT,                -- the state ended with this version; NULL: not ended, or nobody knows
 	to_time TEXT,                   -- when the end was seen; NULL: not ended
-	ended TEXT,                     -- put, deleted, missing, unselected, unrecorded; NULL: not ended
+	ended TEXT,                     -- put, deleted, inferred, unselected, unrecorded; NULL: not ended
 `+generated+`
 	object TEXT NOT NULL)`,
 				`CREATE UNIQUE INDEX "`+history+`.present" ON "`+history+`" (cluster, key) WHERE to_time IS NULL`,

@@ -77,7 +77,7 @@ g u1 15 - - -`)
 	is(t, "gaps after events", r.gaps(), `list "" "10" true false`)
 
 	// A list, a pause, and the end of what was selected.
-	transact(t, c, state, at(state, "30"), true, put("a", 1, 25), durable.Change[[]byte]{Meta: meta("e", 1, 1), Op: durable.Missing},
+	transact(t, c, state, at(state, "30"), true, put("a", 1, 25), durable.Change[[]byte]{Meta: meta("e", 1, 1), Op: durable.Inferred},
 		durable.Change[[]byte]{Meta: meta("f", 1, 9), Op: durable.Unselected})
 	state = load(t, c)
 	state = transact(t, c, state, opened(state), false)

@@ -239,7 +239,7 @@ func TestDroppedBesideAWriter(t *testing.T) {
 			t.Errorf("%s: the state is %+v", drop, state)
 		}
 		state = transact(t, c, state, opened(state), false)
-		transact(t, c, state, at(state, "3"), true, put("a", 1, 1), put("c", 1, 3, `"app":"x"`), durable.Change[[]byte]{Meta: meta("b", 1, 1), Op: durable.Missing})
+		transact(t, c, state, at(state, "3"), true, put("a", 1, 1), put("c", 1, 3, `"app":"x"`), durable.Change[[]byte]{Meta: meta("b", 1, 1), Op: durable.Inferred})
 		is(t, drop+": rows", query(t, r.admin, `SELECT key, coalesce(app, '-') FROM `+r.schema+`.pods ORDER BY key`), "a -\nc x")
 		is(t, drop+": version", r.version(), "3")
 		is(t, drop+": present states", query(t, r.admin, `SELECT key FROM `+r.schema+`.pods_history WHERE to_time IS NULL ORDER BY key`), "a\nc")
