@@ -36,7 +36,7 @@ func TestMirrorJSON(t *testing.T) {
 		"bookmark": {"resourceVersion"},
 		"synced":   {"resourceVersion"},
 		"summary": {
-			"objects", "resourceVersion", "digest", "lists", "watches", "bookmarks", "relists", "tombstones",
+			"objects", "resourceVersion", "digest", "lists", "watches", "bookmarks", "relists", "inferred",
 			"deltas", "problems", "syncSeconds", "cpuSeconds", "peakRSSBytes",
 		},
 	}

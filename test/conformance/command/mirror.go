@@ -24,7 +24,7 @@ type Line struct {
 	Lists        int
 	Watches      int
 	Relists      int
-	Tombstones   int
+	Inferred     int
 	SyncSeconds  float64
 	CPUSeconds   float64
 	PeakRSSBytes int64

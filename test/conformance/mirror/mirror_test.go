@@ -89,8 +89,8 @@ func TestMirror(t *testing.T) {
 		if expired == 0 {
 			t.Errorf("%v: the server never said 410; relists: %d", pair, summary.Relists)
 		}
-		t.Logf("%v: %d objects, %d lists, %d watches, %d relists (%d for 410), %d tombstones; %.2f s of CPU, peak RSS %d MB",
-			pair, summary.Objects, summary.Lists, summary.Watches, summary.Relists, expired, summary.Tombstones, summary.CPUSeconds, summary.PeakRSSBytes>>20)
+		t.Logf("%v: %d objects, %d lists, %d watches, %d relists (%d for 410), %d inferred deletions; %.2f s of CPU, peak RSS %d MB",
+			pair, summary.Objects, summary.Lists, summary.Watches, summary.Relists, expired, summary.Inferred, summary.CPUSeconds, summary.PeakRSSBytes>>20)
 	}
 	t.Logf("%d writes", w.writes.Load())
 }

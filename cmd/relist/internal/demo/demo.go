@@ -132,7 +132,7 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 		},
 	})
 	d.told, err = d.cache.AddHandler(informer.Handler[*unstructured.Unstructured]{OnDelete: func(o *unstructured.Unstructured, unseen bool) {
-		if unseen && int64(d.tally.add(tombstones)) <= d.printed.Load() {
+		if unseen && int64(d.tally.add(inferred)) <= d.printed.Load() {
 			d.out.Print(report.Delta{Type: "Deleted", Key: object.Key(o), ResourceVersion: o.GetResourceVersion(), Inferred: true})
 		}
 	}})
@@ -164,7 +164,7 @@ func (d *demo) play(ctx context.Context, duration time.Duration) error {
 // show runs one scene. A fault that is not met in time is noted, and the show goes on.
 func (d *demo) show(ctx context.Context, s scene) {
 	began := time.Now()
-	d.printed.Store(int64(d.tally.count(tombstones) + 3))
+	d.printed.Store(int64(d.tally.count(inferred) + 3))
 	d.out.Print(report.Fault{Name: s.name, Message: s.message})
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -213,7 +213,7 @@ func (d *demo) conclude() error {
 		matches = matches && held && have.GetUID() == want.GetUID() && have.GetResourceVersion() == want.GetResourceVersion()
 	}
 	var counts []report.Row
-	for _, name := range []string{lists, watches, events, cuts, refused, inStream, toWatch, toList, toToken, tooLarge, tombstones} {
+	for _, name := range []string{lists, watches, events, cuts, refused, inStream, toWatch, toList, toToken, tooLarge, inferred} {
 		counts = append(counts, report.Row{Name: name, Value: fmt.Sprint(d.tally.count(name))})
 	}
 	d.out.Say("%s\n%s\n", report.FormatRows(d.states), report.FormatRows(counts))
@@ -248,17 +248,17 @@ func until(ctx context.Context, is func() bool) error {
 
 // What is counted: what the client meets, what the server refuses, and how often both speak.
 const (
-	cuts       = "cut watches"
-	refused    = "refused connections"
-	inStream   = "410 in a stream"
-	toWatch    = "410 to a watch"
-	toList     = "410 to a list"
-	toToken    = "410 to a continue token"
-	tooLarge   = "Too large"
-	tombstones = "tombstones"
-	lists      = "lists"
-	watches    = "watches"
-	events     = "events"
+	cuts     = "cut watches"
+	refused  = "refused connections"
+	inStream = "410 in a stream"
+	toWatch  = "410 to a watch"
+	toList   = "410 to a list"
+	toToken  = "410 to a continue token"
+	tooLarge = "Too large"
+	inferred = "inferred deletions"
+	lists    = "lists"
+	watches  = "watches"
+	events   = "events"
 )
 
 // tally counts.

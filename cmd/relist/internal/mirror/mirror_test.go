@@ -183,7 +183,7 @@ func TestFollows(t *testing.T) {
 	}
 	f.await("bookmark", 1)
 	s := f.end()
-	if s.Deltas != (report.Deltas{Replaced: 2, Added: 1, Updated: 1, Deleted: 1}) || s.Tombstones != 0 || s.Bookmarks == 0 || s.ResourceVersion != last {
+	if s.Deltas != (report.Deltas{Replaced: 2, Added: 1, Updated: 1, Deleted: 1}) || s.Inferred != 0 || s.Bookmarks == 0 || s.ResourceVersion != last {
 		t.Errorf("summary = %+v", s)
 	}
 	if want := serverDigest(t, f.server); s.Digest != want {
@@ -227,7 +227,7 @@ func TestInfersDeletions(t *testing.T) {
 		t.Errorf("the last delta is %+v", d)
 	}
 	s := f.end()
-	if s.Tombstones != 1 || s.Relists != 1 || s.Lists != 2 || s.Objects != 1 {
+	if s.Inferred != 1 || s.Relists != 1 || s.Lists != 2 || s.Objects != 1 {
 		t.Errorf("summary = %+v", s)
 	}
 	all, _ := f.lines.now()

@@ -85,7 +85,7 @@ func (m *Mirror) countDelta(d deltafifo.Delta[*listwatch.Raw]) {
 			s.Deltas.Sync++
 		}
 		if d.Tombstone != nil {
-			s.Tombstones++
+			s.Inferred++
 		}
 	})
 }
