@@ -24,8 +24,8 @@ var (
 	ErrSlow = errors.New("watchcache: the watcher is too slow")
 )
 
-// TooLarge returns the error for a version that the cache has not reached: a 504 that asks to come back after a second.
-func TooLarge(want, have uint64) error {
+// tooLarge returns the error for a version that the cache has not reached: a 504 that asks to come back after a second.
+func tooLarge(want, have uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", want, have), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
 		Type:    metav1.CauseTypeResourceVersionTooLarge,
@@ -34,8 +34,8 @@ func TooLarge(want, have uint64) error {
 	return err
 }
 
-// TooOld returns the error for a watch that would begin before the window: a 410.
-func TooOld(want, oldest uint64) error {
+// tooOld returns the error for a watch that would begin before the window: a 410.
+func tooOld(want, oldest uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", want, oldest))
 }
 

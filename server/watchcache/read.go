@@ -48,7 +48,7 @@ type Page struct {
 // A state is in the cache if the window reaches back to its version; otherwise List returns ErrNotCached. A list of one
 // object at one version is also ErrNotCached, because kube-apiserver reads it from etcd.
 //
-// Other errors are those that the client gets: ErrNotReady (429), [TooLarge] (504), 400 for a version or token that cannot be read.
+// Other errors are those that the client gets: ErrNotReady (429), 504 (see tooLarge), 400 for a version or token that cannot be read.
 func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
 	version, err := ParseVersion(q.ResourceVersion)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *Cache) Get(ctx context.Context, key string, version uint64) (Object, er
 	return o, nil
 }
 
-// WaitFor waits until the cache has reached version. After [Options.Wait] it returns the error of [TooLarge].
+// WaitFor waits until the cache has reached version. After [Options.Wait] it returns a 504, see tooLarge.
 func (c *Cache) WaitFor(ctx context.Context, version uint64) error {
 	err := c.rlock(ctx, version)
 	if err == nil {
@@ -193,7 +193,7 @@ func (c *Cache) reached(version uint64) error {
 	case !c.ready:
 		return ErrNotReady
 	case c.version < needed:
-		return TooLarge(needed, c.version)
+		return tooLarge(needed, c.version)
 	}
 	return nil
 }

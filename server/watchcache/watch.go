@@ -34,7 +34,7 @@ type Watcher struct {
 	quiet   uint64 // if the watch has reached this version, no change from there on is for it until the signal is closed
 }
 
-// Watch begins a watch. Its errors are those of [Cache.List], and [TooOld] if the window begins after the version.
+// Watch begins a watch. Its errors are those of [Cache.List], and a 410 if the window begins after the version.
 func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 	var wait uint64
 	if q.Wait || q.Initial {
@@ -52,7 +52,7 @@ func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 	case q.Version == 0:
 		w.pos = c.version
 	case q.Version < c.window.floor:
-		return nil, TooOld(q.Version, c.window.floor)
+		return nil, tooOld(q.Version, c.window.floor)
 	}
 	w.start = w.pos
 	return w, nil
