@@ -113,8 +113,7 @@ func (m *MultiNamespace[T]) runFeed(ctx, live context.Context, f *feed[T], fail 
 	}
 	var reflecting sync.WaitGroup
 	reflecting.Go(func() {
-		err := goexit.Err
-		goexit.Do(func() { err = f.reflector.Run(live) }, func(bool) {
+		goexit.Run(func() error { return f.reflector.Run(live) }, func(err error) {
 			if live.Err() == nil {
 				fail(fmt.Errorf("informer: namespace %q: %w", f.namespace, err))
 			}

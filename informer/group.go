@@ -112,8 +112,7 @@ func (g *Group) begin(start func(*member)) bool {
 
 // run runs one member.
 func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc) {
-	err := goexit.Err
-	goexit.Do(func() { err = m.Run(ctx) }, func(bool) {
+	goexit.Run(func() error { return m.Run(ctx) }, func(err error) {
 		asked := ctx.Err() != nil // Stop was called, or the group ends
 		m.stop()
 		g.remove(m, err)

@@ -107,8 +107,7 @@ func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) 
 		in.checkpoints.begin(ctx, fail)
 	}
 	in.feeding.Go(func() {
-		err := goexit.Err
-		goexit.Do(func() { err = in.reflector.Run(ctx) }, func(bool) {
+		goexit.Run(func() error { return in.reflector.Run(ctx) }, func(err error) {
 			if ctx.Err() == nil {
 				fail(err)
 			}
