@@ -36,7 +36,7 @@ func TestMirrorJSON(t *testing.T) {
 		"bookmark": {"resourceVersion"},
 		"synced":   {"resourceVersion"},
 		"summary": {
-			"objects", "resourceVersion", "digest", "lists", "watches", "bookmarks", "relists", "inferred",
+			"objects", "resourceVersion", "digest", "lists", "watches", "bookmarks", "relists", "inferredDeletions",
 			"deltas", "problems", "syncSeconds", "cpuSeconds", "peakRSSBytes",
 		},
 	}

@@ -19,15 +19,15 @@ type Line struct {
 	Message         string
 	Seconds         float64
 
-	Objects      int
-	Digest       string
-	Lists        int
-	Watches      int
-	Relists      int
-	Inferred     int
-	SyncSeconds  float64
-	CPUSeconds   float64
-	PeakRSSBytes int64
+	Objects           int
+	Digest            string
+	Lists             int
+	Watches           int
+	Relists           int
+	InferredDeletions int
+	SyncSeconds       float64
+	CPUSeconds        float64
+	PeakRSSBytes      int64
 }
 
 // Mirror is a running relist mirror, used by one goroutine.

@@ -90,7 +90,7 @@ func TestMirror(t *testing.T) {
 			t.Errorf("%v: the server never said 410; relists: %d", pair, summary.Relists)
 		}
 		t.Logf("%v: %d objects, %d lists, %d watches, %d relists (%d for 410), %d inferred deletions; %.2f s of CPU, peak RSS %d MB",
-			pair, summary.Objects, summary.Lists, summary.Watches, summary.Relists, expired, summary.Inferred, summary.CPUSeconds, summary.PeakRSSBytes>>20)
+			pair, summary.Objects, summary.Lists, summary.Watches, summary.Relists, expired, summary.InferredDeletions, summary.CPUSeconds, summary.PeakRSSBytes>>20)
 	}
 	t.Logf("%d writes", w.writes.Load())
 }

@@ -123,7 +123,7 @@ type Summary struct {
 	Watches         int     `json:"watches"` // asked for
 	Bookmarks       int     `json:"bookmarks"`
 	Relists         int     `json:"relists"`
-	Inferred        int     `json:"inferred"` // deletions
+	Inferred        int     `json:"inferredDeletions"` // no watch reported them
 	Deltas          Deltas  `json:"deltas"`
 	Problems        int     `json:"problems"`
 	SyncSeconds     float64 `json:"syncSeconds"`  // from the start to Synced; 0 if it did not come
