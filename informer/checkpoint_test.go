@@ -90,7 +90,7 @@ func TestSavedVersionHasExpired(t *testing.T) {
 		second, d := saving(t, f, path)
 		second.start()
 		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=0 initial; add ns/c=0 initial; update ns/a=0->1; add ns/d=4 initial; delete ns/b=0 unknown")
+		d.expect(t, "add ns/a=0 initial; add ns/b=0 initial; add ns/c=0 initial; update ns/a=0->1; add ns/d=4 initial; delete ns/b=0 inferred")
 		second.agree()
 	})
 }
@@ -113,7 +113,7 @@ func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
 		second, d := saving(t, f, path)
 		second.start()
 		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/x=7 initial; add ns/y=8 initial; delete ns/b=1 unknown")
+		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/x=7 initial; add ns/y=8 initial; delete ns/b=1 inferred")
 		second.agree()
 	})
 }

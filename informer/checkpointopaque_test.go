@@ -47,7 +47,7 @@ func TestCopyOfAServerWithOpaqueVersions(t *testing.T) {
 		third, d := saving(t, f, path)
 		third.start()
 		later(time.Minute)
-		d.expect(t, "add ns/a=13 initial; add ns/b=1 initial; add ns/c=3 initial; add ns/d=4 initial; delete ns/b=1 unknown")
+		d.expect(t, "add ns/a=13 initial; add ns/b=1 initial; add ns/c=3 initial; add ns/d=4 initial; delete ns/b=1 inferred")
 		third.agree()
 	})
 }

@@ -34,7 +34,7 @@ func TestMerging(t *testing.T) {
 		{"create, update", func(f *fake) { f.set("n", 1); f.set("n", 2) }, "add n=2"},
 		{"create, delete", func(f *fake) { f.set("n", 1); f.Remove("n") }, ""},
 		{"create, delete, create", func(f *fake) { f.set("n", 1); f.Remove("n"); f.set("n", 2) }, "add n=2"},
-		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.Gap(func() { f.Remove("a") }) }, "delete a=1 unknown"},
+		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.Gap(func() { f.Remove("a") }) }, "delete a=1 inferred"},
 		{"two objects", func(f *fake) { f.set("n", 1); f.set("a", 1); f.set("n", 2) }, "add n=2; update a=0->1"},
 	}
 	for _, test := range tests {
@@ -261,12 +261,12 @@ func TestCancelBetweenDeleteAndAdd(t *testing.T) {
 		var reg *informer.Registration
 		h := d.handler()
 		remove := h.OnDelete
-		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.RemoveAsync() }
+		h.OnDelete = func(obj *thing, inferred bool) { remove(obj, inferred); reg.RemoveAsync() }
 		reg = r.add(h)
 		r.start()
 		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.set("a", 1) })
 		later(time.Minute)
-		d.expect(t, "add a=0 initial; delete a=0 unknown")
+		d.expect(t, "add a=0 initial; delete a=0 inferred")
 	})
 }
 

@@ -25,19 +25,19 @@ func TestCallbacks(t *testing.T) {
 		{"create", func(f *fake) { f.set("d", 1) }, "add d=1"},
 		{"update", func(f *fake) { f.set("a", 1) }, "update a=0->1"},
 		{"delete", func(f *fake) { f.Remove("a") }, "delete a=0"},
-		{"delete in a state that cannot be decoded", func(f *fake) { f.RemoveBadly("a") }, "delete a=0 unknown"},
+		{"delete in a state that cannot be decoded", func(f *fake) { f.RemoveBadly("a") }, "delete a=0 inferred"},
 		{"relist, nothing changed", func(f *fake) { f.Gap(func() {}) }, ""},
 		{"relist, one changed", func(f *fake) { f.Gap(func() { f.set("b", 2) }) }, "update b=0->2"},
 		{"relist, one created", func(f *fake) { f.Gap(func() { f.set("d", 2) }) }, "add d=2"},
-		{"relist, one deleted", func(f *fake) { f.Gap(func() { f.Remove("b") }) }, "delete b=0 unknown"},
+		{"relist, one deleted", func(f *fake) { f.Gap(func() { f.Remove("b") }) }, "delete b=0 inferred"},
 		{
 			"relist, one deleted and made again",
 			func(f *fake) { f.Gap(func() { f.Remove("b"); f.set("b", 3) }) },
-			"delete b=0 unknown; add b=3",
+			"delete b=0 inferred; add b=3",
 		},
 		{"relist, one came and went", func(f *fake) { f.Gap(func() { f.set("d", 3); f.Remove("d") }) }, ""},
 		{"delete of what was never seen", func(f *fake) { f.Orphan("z", &thing{}) }, ""},
-		{"made again, and the deletion was not sent", func(f *fake) { f.swap("a", 4) }, "delete a=0 unknown; add a=4"},
+		{"made again, and the deletion was not sent", func(f *fake) { f.swap("a", 4) }, "delete a=0 inferred; add a=4"},
 		{"an event that repeats itself", func(f *fake) { f.Repeat("a") }, ""},
 	}
 	for _, test := range tests {

@@ -62,8 +62,8 @@ func TestLazyObjectsAreKept(t *testing.T) {
 				server, resource := lazyResource(t, lazy.Options{Fields: []lazy.Named{settingsData}, Packer: packer},
 					listwatch.Options[*lazySettings]{Drop: []string{"metadata.managedFields"}})
 				type kept struct {
-					obj     *lazySettings
-					unknown bool
+					obj      *lazySettings
+					inferred bool
 				}
 				gone := make([][]kept, 2)
 				var stops []func()
@@ -72,9 +72,9 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					in = informer.New(resource, informer.Options[*lazySettings]{Logger: silent, Indexers: store.Indexers[*lazySettings]{
 						"value": func(c *lazySettings) []string { return []string{settingsData.Of(c)["value"]} },
 					}})
-					if _, err := in.AddHandler(informer.Handler[*lazySettings]{OnDelete: func(obj *lazySettings, unknown bool) {
+					if _, err := in.AddHandler(informer.Handler[*lazySettings]{OnDelete: func(obj *lazySettings, inferred bool) {
 						<-time.After(time.Duration(i) * time.Second)
-						gone[i] = append(gone[i], kept{obj, unknown})
+						gone[i] = append(gone[i], kept{obj, inferred})
 					}}); err != nil {
 						t.Fatal(err)
 					}
@@ -108,7 +108,7 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					stop()
 				}
 				for i := range gone {
-					unknown := 0
+					inferred := 0
 					if len(gone[i]) != rounds*each {
 						t.Errorf("handler %d: %d deletions", i, len(gone[i]))
 					}
@@ -121,12 +121,12 @@ func TestLazyObjectsAreKept(t *testing.T) {
 						if want := fmt.Sprint(n); whole.Name != k.obj.GetName() || whole.Data["value"] != want || settingsData.Of(k.obj)["value"] != want {
 							t.Errorf("%s is %+v", k.obj, whole)
 						}
-						if k.unknown {
-							unknown++
+						if k.inferred {
+							inferred++
 						}
 					}
-					if unknown != rounds/2*each {
-						t.Errorf("handler %d: the final state of %d of %d is unknown", i, unknown, len(gone[i]))
+					if inferred != rounds/2*each {
+						t.Errorf("handler %d: the final state of %d of %d is inferred", i, inferred, len(gone[i]))
 					}
 				}
 			})

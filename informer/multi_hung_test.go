@@ -72,7 +72,7 @@ func TestMultiRemovesANamespaceWhoseListHangs(t *testing.T) {
 		}
 		r.agree("a", "slow")
 		r.drop("slow")
-		d.expect(t, "delete slow/x=0 unknown")
+		d.expect(t, "delete slow/x=0 inferred")
 		r.halt()
 		if err := <-r.done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)

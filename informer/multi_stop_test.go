@@ -44,7 +44,7 @@ func TestMultiStops(t *testing.T) {
 				if err := errors.Join(<-stopping, <-removing, <-r.done); err != nil {
 					t.Errorf("Stop, Remove or Run returned %v", err)
 				}
-				d.expect(t, "add a/x=0 initial; delete a/x=0 unknown")
+				d.expect(t, "add a/x=0 initial; delete a/x=0 inferred")
 			} else {
 				if err := <-removing; !errors.Is(err, informer.ErrStopped) {
 					t.Errorf("Remove returned %v", err)

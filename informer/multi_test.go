@@ -58,10 +58,10 @@ func TestMulti(t *testing.T) {
 		changes.take()
 
 		r.drop("c")
-		if got, want := d.take(), "delete c/x=0 unknown; delete c/y=1 unknown"; got != want {
+		if got, want := d.take(), "delete c/x=0 inferred; delete c/y=1 inferred"; got != want {
 			t.Errorf("told %s before Remove returned, want %s", got, want)
 		}
-		if got, want := late.take(), "delete c/x=0 unknown; delete c/y=1 unknown"; got != want {
+		if got, want := late.take(), "delete c/x=0 inferred; delete c/y=1 inferred"; got != want {
 			t.Errorf("a late handler was told %s before Remove returned, want %s", got, want)
 		}
 		changes.expect(t, "c/x 0->none; c/y 1->none")

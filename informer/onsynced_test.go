@@ -34,8 +34,8 @@ func TestOnSynced(t *testing.T) {
 		late.expect(t, "add a=1 initial; add b=0 initial; synced; add c=0")
 		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.Remove("b"); r.fake.set("c", 1) })
 		later(time.Minute)
-		early.expect(t, "add c=0; update c=0->1; delete a=1 unknown; delete b=0 unknown")
-		late.expect(t, "update c=0->1; delete a=1 unknown; delete b=0 unknown")
+		early.expect(t, "add c=0; update c=0->1; delete a=1 inferred; delete b=0 inferred")
+		late.expect(t, "update c=0->1; delete a=1 inferred; delete b=0 inferred")
 		r.fake.Remove("c")
 		synctest.Wait()
 		r.add(alone.withSynced())
@@ -130,7 +130,7 @@ func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
 		},
 		{
 			"created again in a gap", func(f *fake) { f.Gap(func() { f.Remove("b"); f.set("b", 1) }) }, false,
-			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0 unknown; add b=1",
+			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0 inferred; add b=1",
 			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
 		},
 	} {

@@ -92,8 +92,8 @@ func (d *diary) handler() informer.Handler[*thing] {
 		OnUpdate: func(old, obj *thing) {
 			d.write(fmt.Sprintf("update %s=%d->%d", object.Key(obj), old.Value, obj.Value))
 		},
-		OnDelete: func(obj *thing, unknown bool) {
-			d.write(fmt.Sprintf("delete %s=%d%s", object.Key(obj), obj.Value, when(unknown, " unknown")))
+		OnDelete: func(obj *thing, inferred bool) {
+			d.write(fmt.Sprintf("delete %s=%d%s", object.Key(obj), obj.Value, when(inferred, " inferred")))
 		},
 	}
 }

@@ -104,11 +104,11 @@ func TestFilter(t *testing.T) {
 
 		f.Gap(func() { f.Remove("b") })
 		later(time.Minute)
-		d.expect(t, "delete b=10 unknown")
+		d.expect(t, "delete b=10 inferred")
 		f.set("b", 20)
 		d.expect(t, "add b=20")
 		f.Gap(func() { f.Remove("b"); f.set("b", 5) }) // another object, which does not pass
 		later(time.Minute)
-		d.expect(t, "delete b=20 unknown")
+		d.expect(t, "delete b=20 inferred")
 	})
 }
