@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	kjson "sigs.k8s.io/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/typecheck"
@@ -253,7 +253,7 @@ func TestShapes(t *testing.T) {
 		decoders := []func([]byte, any) error{unmarshaler(t, typ, false), unmarshaler(t, typ, true)}
 		for _, document := range all {
 			want := reflect.New(typ)
-			wantErr := kjson.UnmarshalCaseSensitivePreserveInts([]byte(document), want.Interface())
+			wantErr := utiljson.Unmarshal([]byte(document), want.Interface())
 			for i := range 4 {
 				got := reflect.New(typ)
 				err := decoders[min(i, 1)]([]byte(document), got.Interface())
