@@ -20,9 +20,6 @@ type backoff struct {
 	// event.
 	failures, emptyWatches int
 
-	// nextListCheck: the history check may ask about a list again only after this time, see [checkListEvery].
-	nextListCheck time.Time
-
 	// There are two buckets of tokens, one for watches, and one for lists of every kind. These are the times when they are full.
 	watchesFullAt, listsFullAt time.Time
 }
@@ -86,7 +83,7 @@ func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until:
 // before it no longer count.
 func (p *backoff) after(w *watching, now time.Time) {
 	if w.open && w.lasted(now) {
-		*p = backoff{nextListCheck: p.nextListCheck, watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
+		*p = backoff{watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
 	}
 	if w.progress {
 		p.failures, p.emptyWatches = 0, 0

@@ -43,9 +43,9 @@ func (m *Machine) clone() *Machine {
 		a := *m.refetch
 		c.refetch = &a
 	}
-	if m.unverified != nil {
-		u := *m.unverified
-		c.unverified = &u
+	if m.history.unverified != nil {
+		u := *m.history.unverified
+		c.history.unverified = &u
 	}
 	c.verify.keysWithEvents = maps.Clone(m.verify.keysWithEvents)
 	return &c

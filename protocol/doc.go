@@ -31,6 +31,7 @@
 //	quarantine.go   the keys whose latest state the sink may lack
 //	refetch.go      the request for one such key, and what its answer means
 //	history.go      whether this is still the same server, with the same history
+//	rollback.go     what follows if it is not, or if an answer is older than what came before
 //	saved.go        where a copy can be saved, and how a machine continues from there
 //	refusal.go      what follows when the sink has taken a change, or has refused it
 //	repair.go       the list that is made if nothing smaller helps

@@ -74,7 +74,7 @@ func (w *world) wasRestored() {
 	}
 	w.mixed, w.relisted = true, false
 	// While the server is unverified, what is asked for is from before. Another restoration is not promised to be seen.
-	w.unanswered = w.m.unverified == nil
+	w.unanswered = w.m.history.unverified == nil
 	w.reached = versionOf(w.m.resume)
 }
 

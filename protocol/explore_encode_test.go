@@ -92,10 +92,10 @@ func (w *world) lowest() version {
 	if w.unanswered {
 		low = min(low, w.reached)
 	}
-	if w.m.recent.events > 0 {
-		low = min(low, versionOf(w.m.recent.since))
+	if w.m.history.recent.events > 0 {
+		low = min(low, versionOf(w.m.history.recent.since))
 	}
-	if u := w.m.unverified; u != nil {
+	if u := w.m.history.unverified; u != nil {
 		for _, q := range u.questions {
 			low = min(low, versionOf(q.at))
 		}

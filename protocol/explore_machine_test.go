@@ -17,7 +17,7 @@ func (e *encoder) machine(m *Machine) {
 	e.bool(m.distrusted)
 	e.bool(m.synced)
 	e.keys(func(k int8) { e.versionText(m.refetchVersions[keyTexts[k]]) })
-	e.recent(m.recent)
+	e.recent(m.history.recent)
 	e.bool(m.backoff.reopenedAtOnce)
 	e.byte(byte(m.backoff.failures))
 	e.byte(byte(m.backoff.emptyWatches))
@@ -38,7 +38,7 @@ func (e *encoder) machine(m *Machine) {
 		e.bool(a.otherServer)
 	}
 	e.armed(m.noRefetchUntil)
-	e.unverified(m.unverified)
+	e.unverified(m.history.unverified)
 	e.armed(m.repair.at)
 	e.bool(m.repair.unnamed)
 	e.armed(m.verify.next)
@@ -71,14 +71,14 @@ func (e *encoder) phase(p phase) {
 	case *watching:
 		e.byte(4)
 		e.versionText(p.version)
-		e.byte(byte(len(p.repeats)))
-		for _, k := range p.repeats {
+		e.byte(byte(len(p.repeats.left)))
+		for _, k := range p.repeats.left {
 			e.known(k)
 		}
 		e.bool(p.afterLongList)
 		e.bool(p.open)
 		e.bool(p.progress)
-		e.bool(p.repeated)
+		e.bool(p.repeats.begun)
 		e.armed(p.bookmark)
 		e.byte(byte(p.timeout / 1e9 % 251))
 	}
@@ -127,8 +127,7 @@ func (e *encoder) unverified(u *unverified) {
 		e.known(q.known)
 		e.versionText(q.at)
 	}
-	e.bool(u.relisted)
-	e.bool(u.differs)
+	e.byte(byte(u.suspicion))
 	e.armed(u.at)
 	e.bool(u.behind)
 }
@@ -137,32 +136,35 @@ func (e *encoder) unverified(u *unverified) {
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position recent backoff idle health lists quarantine refetch noRefetchUntil refetchNotBefore unverified repair verify resyncAt wantedTicket servedTicket pending
+Machine: rules phase out position backoff idle health lists quarantine refetch noRefetchUntil refetchNotBefore history repair verify resyncAt wantedTicket servedTicket pending
 position: resume mostRecentNext distrusted synced refetchVersions
+history: recent unverified nextListCheck
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion
-backoff: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches nextListCheck watchesFullAt listsFullAt
+backoff: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
 idleLimits: bookmarkGap learnedLimit
 health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: entries soonest beyondLimit changes
 entry: meta why err refetchErr minVersion since next step answersUnused
 refetch: key at asked heard eventSince otherServer
-unverified: resume questions relisted differs at failures behind
+unverified: resume questions suspicion at failures behind
 question: known at
 repair: at step last unnamed
 verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
-watching: version repeats asked heard deadline timeout afterLongList open opened progress repeated bookmark idleLimit
+watching: version repeats asked heard deadline timeout afterLongList open opened progress bookmark idleLimit
+repetition: left begun
 `
 	var got strings.Builder
 	got.WriteString("\n")
 	all := []any{
 		Machine{},
 		position{},
+		history{},
 		recent{},
 		known{},
 		object.Meta{},
@@ -181,6 +183,7 @@ watching: version repeats asked heard deadline timeout afterLongList open opened
 		listing{},
 		streaming{},
 		watching{},
+		repetition{},
 	}
 	for _, v := range all {
 		typ := reflect.TypeOf(v)

@@ -469,7 +469,7 @@ func (w *world) makeWatch(mv move) bool {
 // passesRepeats reports whether a bookmark says that the server does not have the event that it has to repeat.
 func (w *world) passesRepeats(at version) bool {
 	p, ok := w.m.phase.(*watching)
-	return ok && len(p.repeats) > 0 && at > w.main.version && at >= versionOf(p.repeats[0].ResourceVersion)
+	return ok && len(p.repeats.left) > 0 && at > w.main.version && at >= versionOf(p.repeats.left[0].ResourceVersion)
 }
 
 // end ends the watch that is open, or was to be, at an age.
@@ -571,10 +571,10 @@ func (w *world) makeTimer(mv move) bool {
 		}
 		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now })
 	case checkDue:
-		if w.m.unverified == nil || w.m.unverified.at.IsZero() {
+		if w.m.history.unverified == nil || w.m.history.unverified.at.IsZero() {
 			return false
 		}
-		return w.fire(func(m *Machine) { m.unverified.at = now })
+		return w.fire(func(m *Machine) { m.history.unverified.at = now })
 	case verifyDue:
 		// Only while no event is due. One that begins before them hears of them while it is under way, and then says nothing of
 		// their keys: it finds less.

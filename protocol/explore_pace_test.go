@@ -175,15 +175,15 @@ func (p *pacer) encode() string {
 	case *streaming:
 		fmt.Fprint(&b, " streaming ", phase.version, ago(phase.heard), phase.open, in(phase.otherEventAt))
 	case *watching:
-		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.repeated, phase.afterLongList)
+		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.repeats.begun, phase.afterLongList)
 	}
 	u := m.backoff
 	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredDelays)), min(u.unreachableStep, len(unreachableDelays)), u.outage, u.reopenedAtOnce,
-		min(u.failures, maxFailures), u.emptyWatches, in(u.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
+		min(u.failures, maxFailures), u.emptyWatches, in(m.history.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.noRefetchUntil))
-	if u := m.unverified; u != nil {
-		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.relisted, u.differs, u.behind, min(u.failures, 10))
+	if u := m.history.unverified; u != nil {
+		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.suspicion, u.behind, min(u.failures, 10))
 	}
 	return b.String()
 }

@@ -59,10 +59,14 @@ func (w *world) forget() {
 		rearm(&e.next)
 	}
 	rearm(&m.noRefetchUntil)
-	m.refetchNotBefore = time.Time{} // a delay
-	if u := m.unverified; u != nil {
+	m.refetchNotBefore = time.Time{}      // a delay
+	m.history.nextListCheck = time.Time{} // a delay
+	if u := m.history.unverified; u != nil {
 		u.failures = min(u.failures, 1) // a saved copy looks whether there was one
 		rearm(&u.at)
+		if p, ok := m.phase.(*watching); !ok || !p.open {
+			u.at = time.Time{} // it is set when a watch opens
+		}
 	}
 	if m.refetch != nil {
 		m.refetch.asked, m.refetch.heard = now, now

@@ -3,21 +3,20 @@ package protocol
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/relist-go/relist/object"
 )
 
-// The history check finds out whether a server still has the history that the sink's objects come from.
+// history is the history check. It finds out whether a server still has the history that the sink's objects come from.
 //
 // Why: if etcd is restored from a backup, the server assigns the versions after the backup a second time, to other changes. A watch at
 // the resume version brings nothing until the restored server has reached that version. After that, the watch looks normal, and the sink
 // has objects of two histories.
 //
-// When it starts: another server may answer from now on ([Machine.mayBeAnotherServer]), or may have answered since a list started
-// ([Machine.suspectList]). The server is then unverified.
+// When it starts: another server may answer from now on ([history.mayBeAnotherServer]), or may have answered since a list started
+// ([history.suspectList]). The server is then unverified.
 //
 // What is checked:
 //
@@ -33,17 +32,49 @@ import (
 //
 // The check does not notice a restored backup if the last events, or these objects, are the same in both histories. Only a verification
 // ([Rules.Verify]) notices that, because nothing else in the API distinguishes the two servers.
+type history struct {
+	recent
 
-// unverified holds the open questions of the history check. While it is nil, the server is verified.
+	// unverified has the open questions. While it is nil, the server is verified.
+	unverified *unverified
+
+	nextListCheck time.Time // a list may be asked about again only after this time, see checkListEvery
+}
+
 type unverified struct {
 	resume    string     // the resume version when this began: while it is the same, a watch has to repeat the last events
 	questions []question // the first is asked next; there is at least one
-	relisted  bool       // a list has come since the server has shown another history
-	differs   bool       // the storage has shown something else than that list
+	suspicion suspicion
 
-	at       time.Time // when to ask; zero while no watch is open, and while an answer is on its way
+	at       time.Time // when to ask, if a watch is open; zero while an answer is on its way, and before a watch has opened
 	failures int       // how often in a row a question got no answer, or got an answer that no list can help with
 	behind   bool      // the last answer was older than the question
+}
+
+// suspicion is what the answers are to settle, and so what follows if one of them is not what was known.
+type suspicion uint8
+
+const (
+	// Another server may answer. If it has another history, a list brings what it has.
+	ofServer suspicion = iota
+
+	// A list has come because the server has shown another history. The storage may differ from that list.
+	ofList
+
+	// The storage differs from that list, so no list helps until the API server is started again.
+	ofStorage
+
+	// The storage has differed from a list, and another server may answer since. A list may help now.
+	ofNextServer
+)
+
+// listHelps reports whether a list is what follows if an answer is not what was known.
+func (s suspicion) listHelps() bool { return s == ofServer || s == ofNextServer }
+
+// repetition is what a watch has to repeat first.
+type repetition struct {
+	left  []known // the events that have not come yet, the oldest first
+	begun bool    // one of them has come
 }
 
 const (
@@ -67,64 +98,55 @@ const (
 
 // suspect records that another server may answer from now on. If the server is unverified already, the earlier questions stay, because
 // what has come since they were asked may be of another history.
-func (m *Machine) suspect() {
-	u := m.unverified
-	switch {
-	case !object.IsComparable(m.resume):
-	case u == nil:
-		m.unverified = &unverified{resume: m.resume, questions: m.recent.newest(m.resume)}
-	case u.questions[len(u.questions)-1].at != m.resume:
-		all := slices.Concat(u.questions, m.recent.newest(m.resume))
+func (h *history) suspect(resume string) {
+	u := h.unverified
+	if !object.IsComparable(resume) {
+		return
+	}
+	if u == nil {
+		h.unverified = &unverified{resume: resume, questions: h.newest(resume)}
+		return
+	}
+	if u.questions[len(u.questions)-1].at != resume {
+		all := slices.Concat(u.questions, h.newest(resume))
 		u.questions = all[:min(len(all), mostQuestions)]
-		fallthrough
-	default:
-		u.relisted = false // a list may help now
+	}
+	switch u.suspicion {
+	case ofList:
+		u.suspicion = ofServer
+	case ofStorage:
+		u.suspicion = ofNextServer
 	}
 }
 
 // suspectList records that a list, or the first pages of it, may be of another history than what has come since. The machine then asks
 // for all states that it knows, because no watch repeats events, and one object may have the same version in both histories by chance.
 // If the server is unverified already, the open questions are about that list.
-func (m *Machine) suspectList() {
-	if m.unverified != nil {
+func (h *history) suspectList(resume string) {
+	if h.unverified != nil {
 		return
 	}
-	if m.suspect(); m.unverified != nil {
-		m.unverified.questions = m.recent.all(m.resume)
+	if h.suspect(resume); h.unverified != nil {
+		h.unverified.questions = h.all(resume)
 	}
 }
 
-// suspectAfterProof is called when a list has come because the server showed another history. The server's storage may still differ
-// from that list.
-func (m *Machine) suspectAfterProof() {
-	if m.suspect(); m.unverified != nil {
-		m.unverified.relisted = true
-	}
-}
-
-// suspectAnswers puts every key with a refetch version into quarantine, so that the machine refetches it. The sink has an answer of the
-// old server for such a key. The history check does not cover that answer, because it is newer than the resume version, and the refetch
-// version would hide the events of a new server. suspectAnswers also marks the refetch that is in flight, so that its answer is not
-// used, and cancels a verification that has started.
-func (m *Machine) suspectAnswers(now time.Time) {
-	if m.refetch != nil {
-		m.refetch.otherServer = true
-	}
-	if m.verify.running() {
-		m.verify.postpone(&m.rules, now)
-		m.emit(CancelVerification{})
-	}
-	for _, key := range slices.Sorted(maps.Keys(m.refetchVersions)) {
-		if _, ok := m.quarantine.entries[key]; !ok {
-			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.refetchVersions[key]}}, errAhead, outOfOrder)
+// listed takes a list that the sink has. The list answers all questions, except in two cases: it has come because the server showed
+// another history, and the storage may still differ from it; or some of its pages may be of another history.
+func (h *history) listed(sum Sum, otherHistory bool) {
+	h.recent, h.unverified = sum.Recent, nil
+	switch {
+	case otherHistory:
+		if h.suspect(sum.Version); h.unverified != nil {
+			h.unverified.suspicion = ofList
 		}
+	case sum.Reconnected:
+		h.suspectList(sum.Version)
 	}
 }
-
-var errAhead = errors.New("the server was asked for the object, and another server may answer now")
 
 // mayBeAnotherServer reports whether another server may answer after this end of a watch.
-func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
+func (h *history) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
 	switch reason {
 	case Unreachable, Unavailable, IdleTimeout, TimedOut:
 		return true
@@ -135,212 +157,191 @@ func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 	}
 }
 
-// planCheck sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch
-// repeats nothing, the machine asks immediately. No delay has to spread the questions of many programs then, because this program has
-// just started, and others started at other times.
-func (m *Machine) planCheck(now time.Time, p *watching) {
-	switch {
-	case m.unverified == nil:
-	case !m.synced && len(p.repeats) == 0:
-		m.unverified.at = now
+// begin returns the version at which the next watch begins, and what it has to repeat.
+func (h *history) begin(resume string) (version string, repeats repetition) {
+	if h.unverified == nil || h.unverified.resume != resume {
+		return resume, repetition{}
+	}
+	version, repeats.left = h.repeats(resume)
+	return version, repeats
+}
+
+// opened sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch repeats
+// nothing, the machine asks immediately. No delay has to spread the questions of many programs then, because this program has just
+// started, and others started at other times.
+func (h *history) opened(r *Rules, now time.Time, copyWaits bool) {
+	switch u := h.unverified; {
+	case u == nil:
+	case copyWaits:
+		u.at = now
 	default:
-		m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))
-		if m.unverified.relisted {
-			m.unverified.at = latest(m.unverified.at, m.backoff.nextListCheck)
+		u.at = now.Add(checkAfter + r.jitter(checkSpread))
+		if !u.suspicion.listHelps() {
+			u.at = latest(u.at, h.nextListCheck)
 		}
 	}
 }
 
-// unplanCheck puts the next question off until a watch is open.
-func (m *Machine) unplanCheck() {
-	if m.unverified != nil {
-		m.unverified.at = time.Time{}
+// due returns when to ask the next question; zero for never.
+func (h *history) due() time.Time {
+	if h.unverified == nil {
+		return time.Time{}
 	}
+	return h.unverified.at
 }
 
-// checkIn sets the time of the next question, if a watch is open. If not, planCheck sets it when the next one opens.
-func (m *Machine) checkIn(now time.Time, d time.Duration) {
-	if p, ok := m.phase.(*watching); ok && p.open {
-		m.unverified.at = now.Add(d)
-	}
-}
-
-// checkLater sets the time of the next question after a failure.
-func (m *Machine) checkLater(now time.Time) {
-	delay := refetchBase
-	for range m.unverified.failures {
-		delay = min(2*delay, refetchCap)
-	}
-	m.unverified.failures++
-	m.checkIn(now, delay+m.rules.jitter(delay))
-}
-
-// check asks the next question.
-func (m *Machine) check(now time.Time) {
-	u := m.unverified
+// ask returns the next question, which is sent now.
+func (h *history) ask(now time.Time) question {
+	u := h.unverified
 	u.at = time.Time{}
-	if u.relisted {
-		m.backoff.nextListCheck = now.Add(checkListEvery)
+	if !u.suspicion.listHelps() {
+		h.nextListCheck = now.Add(checkListEvery)
 	}
-	m.send(now, &refetch{key: u.questions[0].Key, at: u.questions[0].at})
+	return u.questions[0]
 }
 
-// checked takes the answer to a question.
-func (m *Machine) checked(now time.Time, a *refetch, in Refetched) {
-	u := m.unverified
+// answered takes the answer to a question. If it proves that the server has another history, the error says so. If that is
+// errStorageDiffers, no list helps; otherwise a list must follow.
+func (h *history) answered(r *Rules, now time.Time, resume string, a *refetch, in Refetched) error {
+	u := h.unverified
 	if u == nil {
-		return // the events of the watch have verified the server
+		return nil // the events of the watch have verified the server
 	}
 	q := &u.questions[0]
 	failed := in.Failure.Reason
 	behind := failed == TooLarge || failed == 0 && object.Older(in.Version, q.at)
+	forgotten := failed == Expired && (u.suspicion == ofStorage || u.suspicion == ofNextServer) // a 410 settles nothing then, see errStorageDiffers
 	switch {
 	case a.otherServer:
-		m.checkIn(now, 0) // the answer may be the old server's
+		u.at = now // the answer may be the old server's
 	case behind && !u.behind && (failed == 0 || q.Key == ""):
-		u.behind = true
-		m.checkIn(now, checkAgain)
+		u.behind, u.at = true, now.Add(checkAgain)
 	case behind:
-		m.otherHistory(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
-	case failed == Expired && u.differs && object.Older(q.at, m.resume):
+		return h.differs(r, now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
+	case forgotten && object.Older(q.at, resume):
 		// If no event has changed the object since, it must still be there as it was.
-		u.questions = slices.Concat([]question{{q.known, m.resume}}, u.questions[1:])
-		m.checkLater(now)
-	case failed == Expired && u.differs:
-		m.otherHistory(now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
+		u.questions = slices.Concat([]question{{q.known, resume}}, u.questions[1:])
+		u.later(r, now)
+	case forgotten:
+		return h.differs(r, now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
 	case failed == Expired, failed == Failed && in.Failure.findsFault(), failed == 0 && (in.Version != q.at || !a.answers(in)):
-		m.nextQuestion(now) // the server no longer has the version, or it cannot be asked
+		h.settled(now) // the server no longer has the version, or it cannot be asked
 	case failed != 0:
-		m.checkLater(now)
+		u.later(r, now)
 	default:
 		if err := q.answer(in.Items); err != nil {
-			m.otherHistory(now, err)
-			return
+			return h.differs(r, now, err)
 		}
-		m.nextQuestion(now)
+		h.settled(now)
 	}
+	return nil
 }
 
-// nextQuestion drops a question that is settled. After the last one, the server counts as verified.
-func (m *Machine) nextQuestion(now time.Time) {
-	u := m.unverified
+// later sets the time of the next question after a failure.
+func (u *unverified) later(r *Rules, now time.Time) {
+	delay := refetchBase
+	for range u.failures {
+		delay = min(2*delay, refetchCap)
+	}
+	u.failures++
+	u.at = now.Add(delay + r.jitter(delay))
+}
+
+// settled drops the first question. After the last one, the server counts as verified.
+func (h *history) settled(now time.Time) {
+	u := h.unverified
 	if len(u.questions) == 1 {
-		m.unverified = nil
+		h.unverified = nil
 		return
 	}
-	u.questions, u.failures, u.behind = u.questions[1:], 0, false
-	m.checkIn(now, 0)
+	u.questions, u.failures, u.behind, u.at = u.questions[1:], 0, false, now
 }
 
-// isRepetition takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object
-// at or before the version at which the watch began says nothing, nor does a bookmark before the event that has to come next.
-func (m *Machine) isRepetition(now time.Time, p *watching, e *Seen) bool {
-	meta := e.Item.Meta
-	if len(p.repeats) == 0 || !object.IsComparable(meta.ResourceVersion) {
-		return false
+// differs takes the proof that the server has another history. If a list has not helped, the machine asks again later.
+func (h *history) differs(r *Rules, now time.Time, err error) error {
+	u := h.unverified
+	if u.suspicion.listHelps() {
+		return err
 	}
-	want := p.repeats[0]
+	u.suspicion = ofStorage
+	h.nextListCheck = time.Time{} // the next list may help
+	u.later(r, now)
+	return fmt.Errorf("%w: %w", errStorageDiffers, err)
+}
+
+// isRepetition takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. If another
+// event should have come, the error is the proof of another history. An object at or before the version at which the watch began says
+// nothing, nor does a bookmark before the event that has to come next.
+func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
+	meta, left := e.Item.Meta, p.repeats.left
+	if len(left) == 0 || !object.IsComparable(meta.ResourceVersion) {
+		return false, nil
+	}
+	want := left[0]
 	same := meta.ResourceVersion == want.ResourceVersion
 	switch {
 	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
 	case !object.Older(p.version, meta.ResourceVersion):
-		return false
+		return false, nil
 	case same && meta.Key == want.Key && !object.DifferentUID(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
-		p.repeats, p.repeated = p.repeats[1:], true
-		if m.recent.repeated(want, len(p.repeats)); len(p.repeats) == 0 {
-			m.unverified = nil
+		p.repeats = repetition{left: left[1:], begun: true}
+		if h.repeated(want, len(left)-1); len(left) == 1 {
+			h.unverified = nil
 		}
 	default:
-		m.distrust(fmt.Errorf("%w: after %s it has an event of %q at %s, and had one of %q at %s",
-			errOtherHistory, p.version, meta.Key, meta.ResourceVersion, want.Key, want.ResourceVersion))
-		m.waitUntil(now.Add(m.rules.jitter(checkSpread)), toList)
+		return true, fmt.Errorf("%w: after %s it has an event of %q at %s, and had one of %q at %s",
+			errOtherHistory, p.version, meta.Key, meta.ResourceVersion, want.Key, want.ResourceVersion)
 	}
-	return true
+	return true, nil
 }
 
 // unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some
 // servers say so by 410, and some end the watch immediately, see [short]. The next watch begins at the resume version, and more is
 // asked for beside it.
-func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
+func (h *history) unrepeatable(now time.Time, resume string, p *watching, reason Reason) bool {
 	forgotten := reason == Expired || reason == Closed && p.empty(now)
-	if !forgotten || len(p.repeats) == 0 {
+	if !forgotten || len(p.repeats.left) == 0 {
 		return false
 	}
-	m.recent.passed()
-	if m.unverified != nil {
-		m.unverified.questions = m.recent.all(m.resume)
+	h.passed()
+	if h.unverified != nil {
+		h.unverified.questions = h.all(resume)
 	}
 	return true
 }
 
-// errOtherHistory is reported if the server has another history. The machine cannot distinguish this from an event that a watch has left out,
-// or that the sink has taken and lost.
-var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
+// verified reports whether the server is known to have the history of the sink's objects.
+func (h *history) verified() bool { return h.unverified == nil }
+
+// awaitsAnswer reports whether a saved copy must wait for an answer. If a question fails, it does not wait for the answer to the next.
+func (h *history) awaitsAnswer() bool { return h.unverified != nil && h.unverified.failures == 0 }
+
+// saved adds to a point what another machine needs to check the history.
+func (h *history) saved(p *Point) {
+	for _, k := range h.states {
+		if k.Key != "" {
+			p.Newest = append(p.Newest, Newest{k.Meta, k.gone})
+		}
+	}
+	if h.events > 0 {
+		p.Since = h.since
+	}
+}
+
+// resumeSaved continues from a saved copy. The server may be another one than before.
+func (h *history) resumeSaved(p Point) {
+	h.since = p.Since
+	for i, n := range p.Newest[:min(len(p.Newest), len(h.states))] {
+		h.states[i] = known{n.Meta, n.Gone}
+		if object.Older(p.Since, n.Meta.ResourceVersion) && !object.Older(p.Version, n.Meta.ResourceVersion) {
+			h.events++
+		}
+	}
+	h.suspect(p.Version)
+}
 
 // errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has
 // something else than the list. If the storage of etcd alone was restored, a running API server takes such a list from its watch
 // cache, and no list helps until that server is started again. A 410 to a question does not settle it then, because the sink still has
 // objects of the old history. The machine asks again, as of the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
-
-// otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.
-func (m *Machine) otherHistory(now time.Time, err error) {
-	if m.unverified != nil && m.unverified.relisted {
-		m.unverified.differs = true
-		m.backoff.nextListCheck = time.Time{} // the next list may help
-		m.emit(Problem{Class: VersionProblem, Err: fmt.Errorf("%w: %w", errStorageDiffers, err)})
-		m.checkLater(now)
-		return
-	}
-	m.rolledBack(now, err)
-}
-
-// rolledBack lists the most recent state, and reuses no object of the sink. It lists immediately, unless the machine is waiting. The
-// questions of many clients are spread over time, so the lists that follow are spread, too.
-func (m *Machine) rolledBack(now time.Time, err error) {
-	m.distrust(err)
-	m.syncAfterWait(now)
-}
-
-// stateRolledBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
-// the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
-// older, too, then the server's storage rolled back, for example because it was restored from a backup. The sink then gets that state.
-func (m *Machine) stateRolledBack(now time.Time, err error) {
-	m.mostRecentNext, m.distrusted = true, true
-	m.stateUnused(Failure{Reason: RolledBack, Err: err})
-	m.emit(Problem{Class: VersionProblem, Err: err})
-	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
-	m.sync(now)
-}
-
-// distrust gives the watch up, because the server has another history.
-func (m *Machine) distrust(err error) {
-	m.mostRecentNext, m.distrusted = true, true
-	m.emit(Problem{Class: VersionProblem, Err: err})
-	m.emit(Cancel{RolledBack, err})
-	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
-}
-
-// unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
-func (m *Machine) unsettled(key string) bool {
-	_, refetched := m.refetchVersions[key]
-	return refetched || m.quarantine.entries[key] != nil
-}
-
-// sameVersion reports whether the sink may hold the same state of this object. If a transform has cleared the UID or the version,
-// sameVersion does not compare that part.
-func sameVersion(item Item) bool {
-	return !object.DifferentUID(item.Held.UID, item.Meta.UID) &&
-		(item.Held.ResourceVersion == "" || item.Held.ResourceVersion == item.Meta.ResourceVersion)
-}
-
-// otherVersion is the error of an object that is not what the sink holds under its key.
-func otherVersion(item Item) error { return otherThan(item.Held, item.Meta) }
-
-// otherThan is the error of an object that is not what was known under its key. If it is another object, its version may be the same.
-func otherThan(was, meta object.Meta) error {
-	if object.DifferentUID(was.UID, meta.UID) {
-		return fmt.Errorf("%w: %s is another object at %s (UID %s) than at %s (UID %s)", errOtherHistory, meta.Key, meta.ResourceVersion, meta.UID, was.ResourceVersion, was.UID)
-	}
-	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, meta.Key, meta.ResourceVersion, was.ResourceVersion)
-}

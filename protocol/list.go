@@ -206,13 +206,8 @@ func (m *Machine) undecodable(sum Sum) error {
 // replaced notes that the sink has the whole state. The list replaces everything that was known about single objects. If it has items
 // without a readable name, a repair follows.
 func (m *Machine) replaced(now time.Time, sum Sum) {
-	m.resume, m.refetchVersions, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
-	switch {
-	case m.distrusted:
-		m.suspectAfterProof()
-	case sum.Reconnected:
-		m.suspectList()
-	}
+	m.resume, m.refetchVersions = sum.Version, nil
+	m.history.listed(sum, m.distrusted)
 	m.mostRecentNext, m.distrusted = false, false
 	m.backoff.listed()
 	m.health.outage.listed = true

@@ -15,7 +15,6 @@ type Machine struct {
 
 	// The version that the sink is at, see list.go and watch.go.
 	position
-	recent recent // the newest states that the server has sent, see history.go
 
 	// How requests are paced, see backoff.go and idle.go.
 	backoff backoff
@@ -28,9 +27,9 @@ type Machine struct {
 	// What is done while a watch is open, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
 	quarantine       quarantine
 	refetch          *refetch
-	noRefetchUntil   time.Time   // no key is asked for before this, because an answer could not be used; zero if there was no such answer
-	refetchNotBefore time.Time   // no key is asked for before this, because the server sent Retry-After; zero if it has not
-	unverified       *unverified // nil while the server counts as verified
+	noRefetchUntil   time.Time // no key is asked for before this, because an answer could not be used; zero if there was no such answer
+	refetchNotBefore time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
+	history          history
 	repair           repair
 	verify           verification
 
@@ -228,9 +227,7 @@ func (m *Machine) stopped(now time.Time) {
 	m.waitUntil(time.Time{}, then)
 	m.refetch = nil
 	m.verify.cancel()
-	m.suspect()
-	m.suspectAnswers(now)
-	m.unplanCheck()
+	m.anotherServer(now)
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -50,8 +50,8 @@ type streaming struct {
 
 // watching: a watch was asked for. It is open, or the server has not answered yet.
 type watching struct {
-	version       string  // the resourceVersion it was opened at
-	repeats       []known // the events that it still has to repeat first, see history.go
+	version       string     // the resourceVersion it was opened at
+	repeats       repetition // what it has to repeat first, see history.go
 	asked         time.Time
 	heard         time.Time     // when anything came last
 	deadline      time.Time     // when to give it up, because the server has not ended it; zero for never
@@ -60,7 +60,6 @@ type watching struct {
 	open          bool          // the server has answered
 	opened        time.Time     // when it did
 	progress      bool          // it has delivered something
-	repeated      bool          // it has repeated an event that it has to
 	bookmark      time.Time     // when a bookmark came last; zero before the first
 	idleLimit     time.Duration // how long it may be idle before its first bookmark
 }
@@ -75,7 +74,7 @@ func (p *watching) lasted(now time.Time) bool {
 
 // empty reports whether the watch, which ends now, was short and has delivered nothing.
 func (p *watching) empty(now time.Time) bool {
-	return !p.progress && !p.repeated && p.alive(now) < short
+	return !p.progress && !p.repeats.begun && p.alive(now) < short
 }
 
 func (*waiting) name() string   { return "waiting" }

@@ -40,10 +40,7 @@ func (m *Machine) refetchTimers(now time.Time) {
 
 // nextRefetch returns when to send the next question or refetch while a watch is open; zero for never.
 func (m *Machine) nextRefetch() time.Time {
-	at := m.quarantine.soonest
-	if m.unverified != nil {
-		at = earliest(at, m.unverified.at)
-	}
+	at := earliest(m.quarantine.soonest, m.history.due())
 	if at.IsZero() {
 		return at
 	}
@@ -56,8 +53,9 @@ func (m *Machine) checkOrRefetch(now time.Time) {
 	if m.refetch != nil || !due(now, m.nextRefetch()) {
 		return
 	}
-	if u := m.unverified; u != nil && due(now, u.at) {
-		m.check(now)
+	if due(now, m.history.due()) {
+		q := m.history.ask(now)
+		m.send(now, &refetch{key: q.Key, at: q.at})
 		return
 	}
 	switch key, ok := m.quarantine.due(now); {
@@ -97,11 +95,15 @@ func (m *Machine) answered(now time.Time, in Refetched) {
 	if in.Failure.RetryAfter > 0 {
 		m.refetchNotBefore = now.Add(in.Failure.retryAfter())
 	}
-	switch {
-	case a.at != "":
-		m.checked(now, a, in)
-	default:
+	if a.at == "" {
 		m.refetchedKey(now, a, in)
+		return
+	}
+	switch err := m.history.answered(&m.rules, now, m.resume, a, in); {
+	case errors.Is(err, errStorageDiffers):
+		m.emit(Problem{Class: VersionProblem, Err: err})
+	case err != nil:
+		m.rolledBack(now, err)
 	}
 }
 

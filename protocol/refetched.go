@@ -14,7 +14,7 @@ import (
 //
 // When it starts: an answer to a refetch is newer than the resume version. When it ends: the resume version reaches the refetch
 // version, or a list comes, which removes all of them. If another server may answer from now on, the machine refetches these keys, see
-// [Machine.suspectAnswers].
+// [Machine.anotherServer].
 type refetchVersions map[string]string
 
 // noteRefetched records a refetch version: a refetch has brought the state of the key as of a version that the watch has not reached.
@@ -51,4 +51,10 @@ func (m *Machine) floor() string {
 		floor = object.Newer(floor, upTo)
 	}
 	return floor
+}
+
+// unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
+func (m *Machine) unsettled(key string) bool {
+	_, refetched := m.refetchVersions[key]
+	return refetched || m.quarantine.entries[key] != nil
 }

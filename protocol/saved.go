@@ -63,19 +63,12 @@ func (m *Machine) Point() Point {
 		}
 		p.Unsure = slices.Sorted(maps.Keys(unsure))
 	}
-	for _, k := range m.recent.states {
-		if k.Key != "" {
-			p.Newest = append(p.Newest, Newest{k.Meta, k.gone})
-		}
-	}
-	if m.recent.events > 0 {
-		p.Since = m.recent.since
-	}
+	m.history.saved(&p)
 	return p
 }
 
 func (m *Machine) savable() bool {
-	return !object.IsAnyVersion(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
+	return !object.IsAnyVersion(m.resume) && m.synced && m.history.verified() && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If
@@ -110,14 +103,7 @@ func (m *Machine) resumeSaved(now time.Time, p Point) {
 		return // the machine has started already; or the copy has no version, so a list comes first
 	}
 	m.moveResume(p.Version)
-	m.recent.since = p.Since
-	for i, n := range p.Newest[:min(len(p.Newest), len(m.recent.states))] {
-		m.recent.states[i] = known{n.Meta, n.Gone}
-		if object.Older(p.Since, n.Meta.ResourceVersion) && !object.Older(p.Version, n.Meta.ResourceVersion) {
-			m.recent.events++
-		}
-	}
-	m.suspect()
+	m.history.resumeSaved(p)
 	for _, key := range p.Unsure {
 		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
 	}
@@ -127,12 +113,11 @@ func (m *Machine) resumeSaved(now time.Time, p Point) {
 	m.waitUntil(time.Time{}, toWatch)
 }
 
-// syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and is verified. If
-// a question fails, the copy does not wait for the answer to the next, because the watch is open. A step that emits these effects has
-// no other call of the sink, so a refusal by the sink cannot drop them.
+// syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and is verified or
+// cannot be asked. A step that emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
 func (m *Machine) syncSaved(now time.Time) {
 	p, ok := m.phase.(*watching)
-	if m.synced || !ok || !p.open || m.unverified != nil && m.unverified.failures == 0 {
+	if m.synced || !ok || !p.open || m.history.awaitsAnswer() {
 		return
 	}
 	m.synced = true

@@ -89,7 +89,7 @@ func printRanges() string {
 		}},
 		{"history check after a watch was opened", func(s *stage) time.Duration {
 			unverifiedAt101(s)
-			return s.m.unverified.at.Sub(s.at)
+			return s.m.history.unverified.at.Sub(s.at)
 		}},
 		{"first refetch of a key in quarantine", func(s *stage) time.Duration {
 			quarantined(s)

@@ -226,10 +226,10 @@ func describeNext(before, after *stage, effects []Effect) string {
 		add(a.refetchVersions[key] == "", "no refetch version of `%s`", key)
 	}
 	add(a.repair.due() && !b.repair.due(), "repair list in %v", a.repair.at.Sub(after.at))
-	add(a.unverified != nil && b.unverified == nil, "unverified")
-	add(a.unverified == nil && b.unverified != nil, "verified")
-	if a.unverified != nil && !a.unverified.at.IsZero() && (b.unverified == nil || !a.unverified.at.Equal(b.unverified.at)) {
-		add(true, "history check in %v", a.unverified.at.Sub(after.at))
+	add(a.history.unverified != nil && b.history.unverified == nil, "unverified")
+	add(a.history.unverified == nil && b.history.unverified != nil, "verified")
+	if a.history.unverified != nil && !a.history.unverified.at.IsZero() && (b.history.unverified == nil || !a.history.unverified.at.Equal(b.history.unverified.at)) {
+		add(true, "history check in %v", a.history.unverified.at.Sub(after.at))
 	}
 	add(!a.verify.next.Equal(b.verify.next), "verification in %v", a.verify.next.Sub(after.at))
 	return text

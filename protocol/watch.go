@@ -23,10 +23,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	}
 	m.backoff.take(m.rules, toWatch, now)
 	timeout := m.timeout()
-	version, repeats := m.resume, []known(nil)
-	if u := m.unverified; u != nil && u.resume == m.resume {
-		version, repeats = m.recent.repeats(m.resume)
-	}
+	version, repeats := m.history.begin(m.resume)
 	m.phase = &watching{
 		version: version, repeats: repeats, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
 		idleLimit: m.idle.limit(&m.rules),
@@ -43,7 +40,7 @@ func (m *Machine) streamComplete(now time.Time, p *streaming) {
 	m.phase = w
 	m.watchAccepted(now)
 	m.health.failingBefore = time.Time{}
-	m.planCheck(now, w)
+	m.history.opened(&m.rules, now, false)
 }
 
 // timeout is how long the server is asked to keep a watch open; zero leaves it to the server.
@@ -69,9 +66,9 @@ func (m *Machine) opened(now time.Time, reconnected bool) {
 		p.open, p.opened, p.heard = true, now, now
 		m.watchAccepted(now)
 		if reconnected {
-			m.suspectList()
+			m.history.suspectList(m.resume)
 		}
-		m.planCheck(now, p)
+		m.history.opened(&m.rules, now, !m.synced && len(p.repeats.left) == 0)
 	case *streaming:
 		p.open, p.heard = true, now
 	}
@@ -84,7 +81,12 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		m.initialEvent(now, p, e)
 	case *watching:
 		p.heard = now
-		if m.isRepetition(now, p, e) {
+		switch repeated, err := m.history.isRepetition(p, e); {
+		case err != nil:
+			m.distrust(err)
+			m.waitUntil(now.Add(m.rules.jitter(checkSpread)), toList)
+			return
+		case repeated:
 			return // it says nothing about what the server has sent since
 		}
 		m.idle.signOfLife(&m.rules, now, p)
@@ -112,7 +114,7 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 	}
 	m.emit(Passed{resume})
 	if resume != m.resume {
-		m.recent.passed()
+		m.history.passed()
 	}
 	m.moveResume(resume)
 }
@@ -132,7 +134,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	if item.Err != nil && item.Meta.Key == "" {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.repair.wantUnnamed(&m.rules, now)
-		m.recent.passed()
+		m.history.passed()
 		if !object.IsAnyVersion(m.resume) || e.Type != Added {
 			m.moveResume(resume)
 		}
@@ -158,9 +160,9 @@ func (m *Machine) event(now time.Time, e *Seen) {
 func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
 	if err == nil && object.IsComparable(m.resume) && resume != m.resume {
-		m.recent.event(m.resume, known{meta, typ == Deleted})
+		m.history.event(m.resume, known{meta, typ == Deleted})
 	} else {
-		m.recent.late(meta)
+		m.history.late(meta)
 	}
 	switch {
 	case err != nil:
@@ -229,12 +231,10 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.fail(now, failure.Err)
 	}
 	m.watchOver(now, p)
-	m.unplanCheck()
-	if m.mayBeAnotherServer(p, failure.Reason, now) {
-		m.suspect()
-		m.suspectAnswers(now)
+	if m.history.mayBeAnotherServer(p, failure.Reason, now) {
+		m.anotherServer(now)
 	}
-	if m.unrepeatable(now, p, failure.Reason) {
+	if m.history.unrepeatable(now, m.resume, p, failure.Reason) {
 		m.becomeWatching(now)
 		return
 	}

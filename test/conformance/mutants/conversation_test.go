@@ -247,8 +247,8 @@ var ofConversations = []mutation{
 	{
 		what: "drop the version of a bookmark",
 		dir:  protocol,
-		edits: one("m.recent.passed()\n\t}\n\tm.moveResume(resume)\n}",
-			"m.recent.passed()\n\t}\n}"),
+		edits: one("m.history.passed()\n\t}\n\tm.moveResume(resume)\n}",
+			"m.history.passed()\n\t}\n}"),
 		trace: "bookmarks",
 	},
 	{

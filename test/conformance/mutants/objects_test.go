@@ -20,8 +20,8 @@ var ofObjects = []mutation{
 	{
 		what: "ignore an event without a readable name",
 		dir:  protocol,
-		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n",
-			"m.recent.passed()\n"),
+		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.history.passed()\n",
+			"m.history.passed()\n"),
 		trace: "event-without-name",
 	},
 	{
@@ -153,7 +153,7 @@ var ofObjects = []mutation{
 	{
 		what: "watch on after an outage without asking where the server is",
 		dir:  protocol,
-		edits: one("m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))",
+		edits: one("u.at = now.Add(checkAfter + r.jitter(checkSpread))",
 			"_ = checkSpread"),
 		trace: "restored-backup-at-once",
 	},
@@ -230,8 +230,8 @@ var ofObjects = []mutation{
 	{
 		what: "watch on at the resume version where the server could repeat events",
 		dir:  protocol,
-		edits: one("version, repeats = m.recent.repeats(m.resume)",
-			"_, _ = m.recent.repeats(m.resume)"),
+		edits: one("version, repeats.left = h.repeats(resume)",
+			"version = resume"),
 		trace: "restored-backup-same-version",
 	},
 	{
@@ -251,22 +251,22 @@ var ofObjects = []mutation{
 	{
 		what: "give the sink again what the server repeats",
 		dir:  protocol,
-		edits: one("\t\tif m.isRepetition(now, p, e) {\n",
-			"\t\tif m.isRepetition(now, p, e) && false {\n"),
+		edits: one("case repeated:\n",
+			"case repeated && false:\n"),
 		trace: "history-repeated",
 	},
 	{
 		what: "list if the server cannot repeat the events",
 		dir:  protocol,
-		edits: one("if !forgotten || len(p.repeats) == 0 {",
+		edits: one("if !forgotten || len(p.repeats.left) == 0 {",
 			"if !forgotten || true {"),
 		trace: "history-no-longer-there",
 	},
 	{
 		what: "list again and again if the storage differs from the watch cache",
 		dir:  protocol,
-		edits: one("if m.unverified != nil && m.unverified.relisted {",
-			"if false {"),
+		edits: one("if u.suspicion.listHelps() {\n\t\treturn err",
+			"if true {\n\t\treturn err"),
 		trace: "storage-differs-from-the-cache",
 	},
 	{

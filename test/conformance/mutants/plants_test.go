@@ -18,8 +18,8 @@ type plant struct {
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume version moves on",
-		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n",
-			"m.recent.passed()\n"),
+		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.history.passed()\n",
+			"m.history.passed()\n"),
 		search: "nameless",
 	},
 	{
