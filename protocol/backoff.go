@@ -65,7 +65,7 @@ var (
 
 // becomeWaiting backs off after a failure, and then continues.
 func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
-	m.backOff(now, m.backoff.next(&m.rules, then, failure), then, failure)
+	m.backOff(now, m.backoff.next(m.rules, then, failure), then, failure)
 }
 
 // backOff sends nothing until a delay has passed and there is a token for the next request.
@@ -120,7 +120,7 @@ func (p *backoff) bucket(kind next) *time.Time {
 }
 
 // take takes a token for a request.
-func (p *backoff) take(r Rules, kind next, now time.Time) {
+func (p *backoff) take(r *Rules, kind next, now time.Time) {
 	full := p.bucket(kind)
 	*full = latest(*full, now).Add(r.scaled(refill))
 }
@@ -131,8 +131,8 @@ func (p *backoff) nextToken(r *Rules, kind next) time.Time {
 }
 
 // until returns how long a request has to wait for a token.
-func (p *backoff) until(r Rules, kind next, now time.Time) time.Duration {
-	return max(p.nextToken(&r, kind).Sub(now), 0)
+func (p *backoff) until(r *Rules, kind next, now time.Time) time.Duration {
+	return max(p.nextToken(r, kind).Sub(now), 0)
 }
 
 // credit puts a token back into each bucket, for a list that the program asked for and for the watch after it.

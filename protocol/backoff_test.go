@@ -180,19 +180,19 @@ func TestBucketOfTokens(t *testing.T) {
 		begun := newStage().at
 		var got []time.Duration
 		for now := begun; len(got) < 9; {
-			now = now.Add(p.until(rules, kind, now))
-			p.take(rules, kind, now)
+			now = now.Add(p.until(&rules, kind, now))
+			p.take(&rules, kind, now)
 			got = append(got, now.Sub(begun))
 		}
 		third := refill
 		if want := []time.Duration{0, 0, 0, 0, 0, 0, third, 2 * third, 3 * third}; !slices.Equal(got, want) {
 			t.Errorf("requests were sent at %v, want %v", got, want)
 		}
-		if other := toList + toWatch - kind; p.until(rules, other, begun) != 0 {
+		if other := toList + toWatch - kind; p.until(&rules, other, begun) != 0 {
 			t.Error("requests of the other kind wait for these")
 		}
 		p.credit(&rules)
-		if wait := p.until(rules, kind, begun.Add(3*third)); wait != 0 {
+		if wait := p.until(&rules, kind, begun.Add(3*third)); wait != 0 {
 			t.Errorf("a list that the program asked for waits for %v", wait)
 		}
 	}

@@ -1,13 +1,6 @@
 package protocol
 
-import (
-	"errors"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/relist-go/relist/object"
-)
+import "time"
 
 // While a watch is open, the machine may do four other things, in this order: end the watch for a list that repairs (repair.go), ask
 // whether the server has the same history (history.go), refetch one object (refetch.go), and compare everything with the server
@@ -53,24 +46,16 @@ func (m *Machine) cancelBeside() {
 	}
 }
 
-// anotherServer is called when another server may answer from now on. A refetch that is in flight may bring an answer of the old
-// server, so that is not used, and a verification is given up. The machine refetches every key with a refetch version: the history
-// check does not cover its answer, which is newer than the resume version, and the refetch version would hide the events of a new
-// server.
+// anotherServer is called when another server may answer from now on. A verification is given up, and so is the answer to the refetch
+// that is in flight, because the old server may have sent it.
 func (m *Machine) anotherServer(now time.Time) {
 	m.history.suspect(m.resume)
 	if m.refetch != nil {
 		m.refetch.otherServer = true
 	}
 	if m.verify.running() {
-		m.verify.postpone(&m.rules, now)
+		m.verify.postpone(now)
 		m.emit(CancelVerification{})
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.refetchVersions)) {
-		if _, ok := m.quarantine.entries[key]; !ok {
-			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.refetchVersions[key]}}, errAhead, outOfOrder)
-		}
-	}
+	m.quarantine.suspect(now, m.resume)
 }
-
-var errAhead = errors.New("the server was asked for the object, and another server may answer now")

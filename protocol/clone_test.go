@@ -33,7 +33,7 @@ func (m *Machine) clone() *Machine {
 	c := *m
 	c.out = nil
 	c.phase = clonePhase(m.phase)
-	c.refetchVersions = maps.Clone(m.refetchVersions)
+	c.quarantine.versions = maps.Clone(m.quarantine.versions)
 	c.quarantine.entries = maps.Clone(m.quarantine.entries)
 	for key, e := range c.quarantine.entries { // the order does not matter: each is copied by itself
 		copied := *e

@@ -12,7 +12,7 @@ var besideSections = []section{
 		start: quarantined,
 		examples: []example{
 			{"time to refetch it", "asks", nil, timeIsUp},
-			{"time to refetch it, from a server that ignores field selectors", "", func(s *stage) { s.m.noRefetchUntil = s.at.Add(noRefetchFor) }, func(s *stage) {
+			{"time to refetch it, from a server that ignores field selectors", "", func(s *stage) { s.m.quarantine.noRefetchUntil = s.at.Add(noRefetchFor) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Main: s.at})
 			}},

@@ -86,7 +86,7 @@ func openingAt100(s *stage) {
 	s.step(Tick{})
 }
 
-func fresh(s *stage) { s.m = New(s.m.rules) }
+func fresh(s *stage) { s.m = New(*s.m.rules) }
 
 func initialEvents(s *stage) { s.m.rules.Initial = Streaming }
 

@@ -134,7 +134,7 @@ func (w *world) inspect(before *world) {
 // inDoubt reports whether a key is among the unsure keys of the machine's point.
 func (w *world) inDoubt(k int8) bool {
 	key := keyTexts[k]
-	_, fenced := w.m.refetchVersions[key]
+	_, fenced := w.m.quarantine.versions[key]
 	return fenced || w.m.quarantine.entries[key] != nil
 }
 

@@ -16,7 +16,7 @@ func (e *encoder) machine(m *Machine) {
 	e.bool(m.mostRecentNext)
 	e.bool(m.distrusted)
 	e.bool(m.synced)
-	e.keys(func(k int8) { e.versionText(m.refetchVersions[keyTexts[k]]) })
+	e.keys(func(k int8) { e.versionText(m.quarantine.versions[keyTexts[k]]) })
 	e.recent(m.history.recent)
 	e.bool(m.backoff.reopenedAtOnce)
 	e.byte(byte(m.backoff.failures))
@@ -37,10 +37,10 @@ func (e *encoder) machine(m *Machine) {
 		e.bool(a.eventSince)
 		e.bool(a.otherServer)
 	}
-	e.armed(m.noRefetchUntil)
+	e.armed(m.quarantine.noRefetchUntil)
 	e.unverified(m.history.unverified)
-	e.armed(m.repair.at)
-	e.bool(m.repair.unnamed)
+	e.armed(m.quarantine.repair.at)
+	e.bool(m.quarantine.repair.unnamed)
 	e.armed(m.verify.next)
 	e.bool(m.verify.asked)
 	e.bool(m.verify.arrived)
@@ -136,9 +136,9 @@ func (e *encoder) unverified(u *unverified) {
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position backoff idle health lists quarantine refetch noRefetchUntil refetchNotBefore history repair verify resyncAt wantedTicket servedTicket pending
-position: resume mostRecentNext distrusted synced refetchVersions
-history: recent unverified nextListCheck
+Machine: rules phase out position backoff idle health lists quarantine refetch refetchNotBefore history verify resyncAt wantedTicket servedTicket pending
+position: resume mostRecentNext distrusted synced
+history: rules recent unverified nextListCheck
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion
@@ -146,13 +146,13 @@ backoff: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatche
 idleLimits: bookmarkGap learnedLimit
 health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
-quarantine: entries soonest beyondLimit changes
+quarantine: rules entries soonest beyondLimit changes versions repair noRefetchUntil
 entry: meta why err refetchErr minVersion since next step answersUnused
 refetch: key at asked heard eventSince otherServer
 unverified: resume questions suspicion at failures behind
 question: known at
-repair: at step last unnamed
-verification: next asked arrived heard version keysWithEvents
+repair: rules at step last unnamed
+verification: rules next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt

@@ -560,10 +560,10 @@ func (w *world) makeTimer(mv move) bool {
 		}
 		w.step(Tick{}, subject{})
 	case repairDue:
-		if !w.m.repair.due() {
+		if !w.m.quarantine.repair.due() {
 			return false
 		}
-		return w.fire(func(m *Machine) { m.repair.at = now })
+		return w.fire(func(m *Machine) { m.quarantine.repair.at = now })
 	case askDue:
 		e := w.m.quarantine.entries[keyTexts[mv.a]]
 		if e == nil || w.m.quarantine.soonest.IsZero() || e.next.IsZero() {

@@ -181,7 +181,7 @@ func (p *pacer) encode() string {
 	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredDelays)), min(u.unreachableStep, len(unreachableDelays)), u.outage, u.reopenedAtOnce,
 		min(u.failures, maxFailures), u.emptyWatches, in(m.history.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
-	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.noRefetchUntil))
+	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.quarantine.noRefetchUntil))
 	if u := m.history.unverified; u != nil {
 		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.suspicion, u.behind, min(u.failures, 10))
 	}

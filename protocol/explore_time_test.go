@@ -58,7 +58,7 @@ func (w *world) forget() {
 		e.since, e.step, e.err, e.refetchErr = now, 0, errBad, nil
 		rearm(&e.next)
 	}
-	rearm(&m.noRefetchUntil)
+	rearm(&m.quarantine.noRefetchUntil)
 	m.refetchNotBefore = time.Time{}      // a delay
 	m.history.nextListCheck = time.Time{} // a delay
 	if u := m.history.unverified; u != nil {
@@ -71,8 +71,8 @@ func (w *world) forget() {
 	if m.refetch != nil {
 		m.refetch.asked, m.refetch.heard = now, now
 	}
-	m.repair.step, m.repair.last = 0, time.Time{}
-	rearm(&m.repair.at)
+	m.quarantine.repair.step, m.quarantine.repair.last = 0, time.Time{}
+	rearm(&m.quarantine.repair.at)
 	m.verify.heard = now
 	rearm(&m.verify.next)
 	rearm(&m.resyncAt)

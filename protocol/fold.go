@@ -51,7 +51,7 @@ func (f *Fold) Item(item Item) {
 	if !f.reuse || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
-	if object.IsComparable(version) && !object.Older(f.m.resume, version) && !f.m.unsettled(item.Meta.Key) {
+	if object.IsComparable(version) && !object.Older(f.m.resume, version) && !f.m.quarantine.unsettled(item.Meta.Key) {
 		f.sum.Conflict = otherVersion(item)
 	}
 }

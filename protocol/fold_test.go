@@ -80,7 +80,7 @@ func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 		{name: "held without a version", item: cleared, reused: true},
 		{name: "its version is no number", item: good("a", "opaque", "95"), reused: true},
 		{name: "it is in quarantine", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.quarantine.entries["a"] = &entry{} }},
-		{name: "an answer has told it", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.refetchVersions = refetchVersions{"a": "110"} }},
+		{name: "an answer has told it", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.quarantine.versions = refetchVersions{"a": "110"} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()
@@ -121,7 +121,7 @@ func TestFoldOfReusedObjectsSeesAnOlderList(t *testing.T) {
 		s := newStage()
 		s.settled()
 		if c.upTo != "" {
-			s.m.refetchVersions = refetchVersions{"b": c.upTo}
+			s.m.quarantine.versions = refetchVersions{"b": c.upTo}
 		}
 		if err := s.m.Fold(c.reused).Sum(c.version, 1, c.reused).Conflict; (err != nil) != c.conflict {
 			t.Errorf("%+v: the conflict is %v", c, err)
@@ -149,7 +149,7 @@ func TestComparison(t *testing.T) {
 		{name: "held without UID and version", item: cleared},
 		{name: "an event has come since", item: good("a", "95", "94"), before: in(event(Modified, good("a", "102", "94")))},
 		{name: "in quarantine", item: good("a", "95", "94"), before: func(s *stage) { s.m.quarantine.entries["a"] = &entry{} }},
-		{name: "an answer has told it", item: good("a", "95", "110"), before: func(s *stage) { s.m.refetchVersions = refetchVersions{"a": "110"} }},
+		{name: "an answer has told it", item: good("a", "95", "110"), before: func(s *stage) { s.m.quarantine.versions = refetchVersions{"a": "110"} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()

@@ -33,6 +33,7 @@ import (
 // The check does not notice a restored backup if the last events, or these objects, are the same in both histories. Only a verification
 // ([Rules.Verify]) notices that, because nothing else in the API distinguishes the two servers.
 type history struct {
+	rules *Rules
 	recent
 
 	// unverified has the open questions. While it is nil, the server is verified.
@@ -169,13 +170,13 @@ func (h *history) begin(resume string) (version string, repeats repetition) {
 // opened sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch repeats
 // nothing, the machine asks immediately. No delay has to spread the questions of many programs then, because this program has just
 // started, and others started at other times.
-func (h *history) opened(r *Rules, now time.Time, copyWaits bool) {
+func (h *history) opened(now time.Time, copyWaits bool) {
 	switch u := h.unverified; {
 	case u == nil:
 	case copyWaits:
 		u.at = now
 	default:
-		u.at = now.Add(checkAfter + r.jitter(checkSpread))
+		u.at = now.Add(checkAfter + h.rules.jitter(checkSpread))
 		if !u.suspicion.listHelps() {
 			u.at = latest(u.at, h.nextListCheck)
 		}
@@ -202,7 +203,7 @@ func (h *history) ask(now time.Time) question {
 
 // answered takes the answer to a question. If it proves that the server has another history, the error says so. If that is
 // errStorageDiffers, no list helps; otherwise a list must follow.
-func (h *history) answered(r *Rules, now time.Time, resume string, a *refetch, in Refetched) error {
+func (h *history) answered(now time.Time, resume string, a *refetch, in Refetched) error {
 	u := h.unverified
 	if u == nil {
 		return nil // the events of the watch have verified the server
@@ -217,20 +218,20 @@ func (h *history) answered(r *Rules, now time.Time, resume string, a *refetch, i
 	case behind && !u.behind && (failed == 0 || q.Key == ""):
 		u.behind, u.at = true, now.Add(checkAgain)
 	case behind:
-		return h.differs(r, now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
+		return h.differs(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
 	case forgotten && object.Older(q.at, resume):
 		// If no event has changed the object since, it must still be there as it was.
 		u.questions = slices.Concat([]question{{q.known, resume}}, u.questions[1:])
-		u.later(r, now)
+		h.later(now)
 	case forgotten:
-		return h.differs(r, now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
+		return h.differs(now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
 	case failed == Expired, failed == Failed && in.Failure.findsFault(), failed == 0 && (in.Version != q.at || !a.answers(in)):
 		h.settled(now) // the server no longer has the version, or it cannot be asked
 	case failed != 0:
-		u.later(r, now)
+		h.later(now)
 	default:
 		if err := q.answer(in.Items); err != nil {
-			return h.differs(r, now, err)
+			return h.differs(now, err)
 		}
 		h.settled(now)
 	}
@@ -238,13 +239,13 @@ func (h *history) answered(r *Rules, now time.Time, resume string, a *refetch, i
 }
 
 // later sets the time of the next question after a failure.
-func (u *unverified) later(r *Rules, now time.Time) {
-	delay := refetchBase
+func (h *history) later(now time.Time) {
+	u, delay := h.unverified, refetchBase
 	for range u.failures {
 		delay = min(2*delay, refetchCap)
 	}
 	u.failures++
-	u.at = now.Add(delay + r.jitter(delay))
+	u.at = now.Add(delay + h.rules.jitter(delay))
 }
 
 // settled drops the first question. After the last one, the server counts as verified.
@@ -258,14 +259,14 @@ func (h *history) settled(now time.Time) {
 }
 
 // differs takes the proof that the server has another history. If a list has not helped, the machine asks again later.
-func (h *history) differs(r *Rules, now time.Time, err error) error {
+func (h *history) differs(now time.Time, err error) error {
 	u := h.unverified
 	if u.suspicion.listHelps() {
 		return err
 	}
 	u.suspicion = ofStorage
 	h.nextListCheck = time.Time{} // the next list may help
-	u.later(r, now)
+	h.later(now)
 	return fmt.Errorf("%w: %w", errStorageDiffers, err)
 }
 

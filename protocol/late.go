@@ -33,7 +33,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case same && object.IsComparable(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
 	default:
-		m.toQuarantine(now, item, errLate, outOfOrder)
+		m.quarantine.put(now, m.resume, item, errLate, outOfOrder)
 	}
 }
 

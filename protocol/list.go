@@ -89,7 +89,7 @@ func (m *Machine) becomeListing(now time.Time) {
 // mostRecent reports whether the next list must be of the most recent state. While a call of Relist waits for its list, every
 // list is of the most recent state.
 func (m *Machine) mostRecent() bool {
-	return m.mostRecentDue() || m.repair.due()
+	return m.mostRecentDue() || m.quarantine.repair.due()
 }
 
 // mostRecentDue reports whether a list of the most recent state is due for a reason other than a repair.
@@ -139,7 +139,7 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 	m.lists.paged = m.lists.paged || p.version == "0" && sum.Pages > 1
 	if p.anotherWanted {
 		m.mostRecentNext = true
-		m.backoff.credit(&m.rules)
+		m.backoff.credit(m.rules)
 		m.sync(now)
 		return
 	}
@@ -203,24 +203,17 @@ func (m *Machine) undecodable(sum Sum) error {
 	return nil
 }
 
-// replaced notes that the sink has the whole state. The list replaces everything that was known about single objects. If it has items
-// without a readable name, a repair follows.
+// replaced notes that the sink has the whole state. The list replaces everything that was known about single objects.
 func (m *Machine) replaced(now time.Time, sum Sum) {
-	m.resume, m.refetchVersions = sum.Version, nil
+	m.resume = sum.Version
 	m.history.listed(sum, m.distrusted)
 	m.mostRecentNext, m.distrusted = false, false
 	m.backoff.listed()
 	m.health.outage.listed = true
-	m.quarantine = m.quarantine.relisted(m, now, sum)
-	m.repair.listed(now)
-	if sum.Nameless > 0 {
-		m.repair.wantUnnamed(&m.rules, now)
+	for _, key := range m.quarantine.listed(now, sum) {
+		m.emit(Released{key})
 	}
-	if m.quarantine.beyondLimit > 0 {
-		m.repair.want(&m.rules, now)
-	}
-	m.repairInstead(now)
-	m.verify.postpone(&m.rules, now)
+	m.verify.postpone(now)
 	if m.resyncAt.IsZero() && m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}
@@ -291,7 +284,7 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 	m.mostRecentNext = true
 	m.emit(Cancel{RelistRequested, errRequested})
 	m.emit(Relist{Version: m.resume, Reason: RelistRequested, Err: errRequested})
-	m.backoff.credit(&m.rules)
+	m.backoff.credit(m.rules)
 	m.sync(now)
 }
 
@@ -311,5 +304,5 @@ func (m *Machine) relist(now time.Time, failure Failure) {
 		m.backOff(now, failure.retryAfter()+m.rules.jitter(m.rules.scaled(spread)), toList, failure)
 		return
 	}
-	m.backOff(now, m.backoff.next(&m.rules, toList, Failure{Reason: Unversioned, RetryAfter: failure.RetryAfter}), toList, failure)
+	m.backOff(now, m.backoff.next(m.rules, toList, Failure{Reason: Unversioned, RetryAfter: failure.RetryAfter}), toList, failure)
 }

@@ -9,7 +9,7 @@ import (
 // Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
 // no clock; its random numbers come from [Rules.Rand]. One goroutine owns it.
 type Machine struct {
-	rules Rules
+	rules *Rules // the same as those of the guests
 	phase phase
 	out   []Effect // of this step; the next step uses the slice again
 
@@ -27,10 +27,8 @@ type Machine struct {
 	// What is done while a watch is open, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
 	quarantine       quarantine
 	refetch          *refetch
-	noRefetchUntil   time.Time // no key is asked for before this, because an answer could not be used; zero if there was no such answer
 	refetchNotBefore time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
 	history          history
-	repair           repair
 	verify           verification
 
 	resyncAt time.Time // zero before the first list; always zero if there are no resyncs
@@ -56,13 +54,14 @@ type position struct {
 
 	// synced: the sink has had a whole list, or a saved copy that the server has resumed.
 	synced bool
-
-	refetchVersions refetchVersions // see refetched.go
 }
 
 // New returns a machine that lists at its first tick.
 func New(rules Rules) *Machine {
-	return &Machine{rules: rules, phase: &waiting{then: toList}, quarantine: newQuarantine()}
+	return &Machine{
+		rules: &rules, phase: &waiting{then: toList},
+		history: history{rules: &rules}, quarantine: newQuarantine(&rules), verify: verification{rules: &rules},
+	}
 }
 
 // Step takes one input and returns the effects to perform, in order. The slice is used again by the next Step.
@@ -151,7 +150,7 @@ func (m *Machine) mainTimers(now time.Time) {
 	case *waiting:
 		switch {
 		case now.Before(p.until):
-		case p.then == toWatch && !m.repair.dueAt(now):
+		case p.then == toWatch && !m.quarantine.repair.dueAt(now):
 			m.becomeWatching(now)
 		default:
 			m.sync(now)

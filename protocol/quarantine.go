@@ -24,6 +24,7 @@ import (
 //
 // When it ends: an event of the key that can be used, an answer to a refetch, or a list.
 type quarantine struct {
+	rules   *Rules
 	entries map[string]*entry
 
 	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
@@ -35,6 +36,10 @@ type quarantine struct {
 
 	// changes is raised whenever the result of [Machine.Quarantine] changes.
 	changes int
+
+	versions       refetchVersions // keys for which the sink is ahead of the resume version, see refetched.go
+	repair         repair          // the list that is made if refetches do not help, see repair.go
+	noRefetchUntil time.Time       // no key is asked for before this, because an answer could not be used; zero if there was no such answer
 }
 
 // entry is one key in quarantine.
@@ -93,7 +98,9 @@ type Quarantined struct {
 	Since, NextTry time.Time
 }
 
-func newQuarantine() quarantine { return quarantine{entries: map[string]*entry{}} }
+func newQuarantine(rules *Rules) quarantine {
+	return quarantine{rules: rules, entries: map[string]*entry{}, repair: repair{rules: rules}}
+}
 
 func (q *quarantine) len() int { return len(q.entries) + q.beyondLimit }
 
@@ -117,47 +124,63 @@ func (e *entry) reported() error {
 // QuarantineChanges returns a number. While the number stays the same, [Machine.Quarantine] returns the same entries.
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
-// toQuarantine puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
-func (m *Machine) toQuarantine(now time.Time, item Item, err error, why cause) {
+// put puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
+func (q *quarantine) put(now time.Time, resume string, item Item, err error, why cause) {
 	if item.Meta.Key == "" { // no request can name it
-		m.repair.wantUnnamed(&m.rules, now)
+		q.repair.wantUnnamed(now)
 		return
 	}
-	e, ok := m.quarantine.entries[item.Meta.Key]
+	e, ok := q.entries[item.Meta.Key]
 	switch {
-	case !ok && len(m.quarantine.entries) >= maxQuarantined:
-		m.quarantine.beyondLimit++
-		m.quarantine.changes++
-		m.repair.want(&m.rules, now)
+	case !ok && len(q.entries) >= maxQuarantined:
+		q.beyondLimit++
+		q.changes++
+		q.repair.want(now)
 		return
 	case !ok:
-		e = &entry{since: now, minVersion: m.resume}
-		m.quarantine.entries[item.Meta.Key] = e
+		e = &entry{since: now, minVersion: resume}
+		q.entries[item.Meta.Key] = e
 	}
 	if e.meta != item.Meta {
 		e.step = 0
 	}
 	e.meta, e.why, e.err, e.refetchErr, e.answersUnused = item.Meta, why, err, nil, 0
-	e.minVersion = object.Newer(e.minVersion, object.Newer(m.resume, item.Meta.ResourceVersion))
-	m.quarantine.postpone(&m.rules, now, e)
-	m.repairInstead(now)
+	e.minVersion = object.Newer(e.minVersion, object.Newer(resume, item.Meta.ResourceVersion))
+	q.postpone(now, e)
+	q.repairInstead(now)
 }
 
 // repairInstead plans a list for repair, if something is in quarantine and the server cannot be asked for single keys.
-func (m *Machine) repairInstead(now time.Time) {
-	if m.quarantine.len() > 0 && now.Before(m.noRefetchUntil) {
-		m.repair.want(&m.rules, now)
+func (q *quarantine) repairInstead(now time.Time) {
+	if q.len() > 0 && now.Before(q.noRefetchUntil) {
+		q.repair.want(now)
 	}
 }
 
+// repairs reports whether the server cannot be asked for single keys. A list is planned then in place of the refetch that is due.
+func (q *quarantine) repairs(now time.Time, key string) bool {
+	if !now.Before(q.noRefetchUntil) {
+		return false
+	}
+	q.repair.want(now)
+	q.postpone(now, q.entries[key])
+	return true
+}
+
+// has reports whether a version of an object is in quarantine for this cause.
+func (q *quarantine) has(meta object.Meta, why cause) bool {
+	e, ok := q.entries[meta.Key]
+	return ok && e.meta == meta && e.why == why
+}
+
 // postpone sets the time of an entry's next refetch.
-func (q *quarantine) postpone(r *Rules, now time.Time, e *entry) {
+func (q *quarantine) postpone(now time.Time, e *entry) {
 	delay := refetchBase
 	for range e.step {
 		delay = min(2*delay, refetchCap)
 	}
 	e.step++
-	q.refetchAt(e, now.Add(delay+r.jitter(delay)))
+	q.refetchAt(e, now.Add(delay+q.rules.jitter(delay)))
 }
 
 func (q *quarantine) refetchAt(e *entry, at time.Time) {
@@ -168,37 +191,53 @@ func (q *quarantine) refetchAt(e *entry, at time.Time) {
 
 // release takes a key out of quarantine, because its object is up to date or gone.
 func (m *Machine) release(key string) {
-	if _, ok := m.quarantine.entries[key]; ok {
-		delete(m.quarantine.entries, key)
-		m.quarantine.changes++
+	if m.quarantine.remove(key) {
 		m.emit(Released{key})
 	}
 }
 
-// relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was already in
-// quarantine at the same version keeps its place on the backoff schedule. From now on, an answer to a refetch must not be older than
-// the list. It may be older than what came before the list, because the list may be of an older history.
-func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
-	after := newQuarantine()
-	after.beyondLimit, after.changes = sum.MoreBad, q.changes+1
+func (q *quarantine) remove(key string) (was bool) {
+	if _, was = q.entries[key]; was {
+		delete(q.entries, key)
+		q.changes++
+	}
+	return was
+}
+
+// listed takes a list that the sink has, and returns the keys that are released. The items of the list that cannot be used are in
+// quarantine then. An object that was there already at the same version keeps its place on the backoff schedule. From now on, an answer
+// to a refetch must not be older than the list. It may be older than what came before the list, because the list may be of an older
+// history. If the list has items without a readable name, or too many that cannot be used, a repair follows.
+func (q *quarantine) listed(now time.Time, sum Sum) (released []string) {
+	before := q.entries
+	q.entries, q.soonest, q.versions = map[string]*entry{}, time.Time{}, nil
+	q.beyondLimit, q.changes = sum.MoreBad, q.changes+1
 	for _, bad := range sum.Bad {
 		key := bad.Meta.Key
-		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
+		if e, ok := before[key]; ok && e.meta == bad.Meta && e.why == unusable {
 			e.minVersion = sum.Version
-			after.entries[key] = e
-			after.soonest = earliest(after.soonest, e.next)
+			q.entries[key] = e
+			q.soonest = earliest(q.soonest, e.next)
 			continue
 		}
 		e := &entry{meta: bad.Meta, why: unusable, err: bad.Err, minVersion: sum.Version, since: now}
-		after.entries[key] = e
-		after.postpone(&m.rules, now, e)
+		q.entries[key] = e
+		q.postpone(now, e)
 	}
-	for _, key := range slices.Sorted(maps.Keys(q.entries)) {
-		if after.entries[key] == nil {
-			m.emit(Released{key})
+	q.repair.listed(now)
+	if sum.Nameless > 0 {
+		q.repair.wantUnnamed(now)
+	}
+	if q.beyondLimit > 0 {
+		q.repair.want(now)
+	}
+	q.repairInstead(now)
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if q.entries[key] == nil {
+			released = append(released, key)
 		}
 	}
-	return after
+	return released
 }
 
 // sinkRefusals counts the objects that the sink has refused.

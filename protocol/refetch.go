@@ -45,7 +45,7 @@ func (m *Machine) nextRefetch() time.Time {
 		return at
 	}
 	at = latest(at, m.refetchNotBefore)
-	return latest(at, m.backoff.nextToken(&m.rules, toList))
+	return latest(at, m.backoff.nextToken(m.rules, toList))
 }
 
 // checkOrRefetch sends the question or the refetch that is due.
@@ -60,9 +60,7 @@ func (m *Machine) checkOrRefetch(now time.Time) {
 	}
 	switch key, ok := m.quarantine.due(now); {
 	case !ok:
-	case now.Before(m.noRefetchUntil):
-		m.repair.want(&m.rules, now)
-		m.quarantine.postpone(&m.rules, now, m.quarantine.entries[key])
+	case m.quarantine.repairs(now, key): // a list follows
 	default:
 		m.send(now, &refetch{key: key})
 	}
@@ -99,7 +97,7 @@ func (m *Machine) answered(now time.Time, in Refetched) {
 		m.refetchedKey(now, a, in)
 		return
 	}
-	switch err := m.history.answered(&m.rules, now, m.resume, a, in); {
+	switch err := m.history.answered(now, m.resume, a, in); {
 	case errors.Is(err, errStorageDiffers):
 		m.emit(Problem{Class: VersionProblem, Err: err})
 	case err != nil:
@@ -121,80 +119,23 @@ func (a *refetch) answers(in Refetched) bool {
 
 // refetchedKey brings the sink's object of a key in line with the server's answer.
 func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
-	e, ok := m.quarantine.entries[a.key]
-	if !ok {
-		return // an event has taken the key out of quarantine
-	}
-	switch {
-	case !a.answers(in):
-		m.noRefetchUntil = now.Add(noRefetchFor)
-		m.repairInstead(now)
-		m.quarantine.postpone(&m.rules, now, e)
-	case in.Failure.Reason != 0:
-		e.refetchErr = in.Failure.Err
-		m.quarantine.postpone(&m.rules, now, e)
-	case a.eventSince, a.otherServer, object.Older(in.Version, e.minVersion):
-		m.answerUnused(now, e)
-	case len(in.Items) == 0:
-		m.absent(now, e, in)
-	default:
-		m.present(now, e, in.Version, in.Items[0])
-	}
-}
-
-// answerUnused asks again, because an event has overtaken the answer, or the answer is too old.
-func (m *Machine) answerUnused(now time.Time, e *entry) {
-	if e.answersUnused++; e.answersUnused >= maxAnswersUnused {
-		e.answersUnused = 0
-		m.repair.want(&m.rules, now)
-		m.quarantine.postpone(&m.rules, now, e)
-		return
-	}
-	m.quarantine.refetchAt(e, now.Add(refetchBase+m.rules.jitter(refetchBase)))
-}
-
-// absent deletes the sink's object of a key. The server does not have the object, or it no longer matches the selector.
-func (m *Machine) absent(now time.Time, e *entry, in Refetched) {
-	switch {
-	case !m.rules.SinkTells:
-		m.repair.want(&m.rules, now) // there is no object to call Delete with, so a list has to say what is gone
-		m.quarantine.postpone(&m.rules, now, e)
-	case in.IsHeld:
-		meta := object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}
-		if e.why == deletionRefused {
-			meta = e.meta // the same deletion again: it is reported once, and the backoff of its refetches continues
-		}
-		e.minVersion = object.Newer(e.minVersion, in.Version)
-		m.applyAnswer(Deleted, in.Version, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true})
-	default:
-		m.release(e.meta.Key)
-		m.noteRefetched(e.meta.Key, in.Version)
-	}
-}
-
-var errAbsent = errors.New("the server does not have the object, or the object no longer matches the selector")
-
-// present applies the object that the server has.
-func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
-	same := item.IsHeld && !object.DifferentUID(item.Held.UID, item.Meta.UID)
-	switch {
-	case item.Err != nil:
-		if e.meta != item.Meta {
-			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
-			e.step, e.why = 0, unusable
-		}
-		e.meta, e.err, e.refetchErr = item.Meta, item.Err, nil
-		e.minVersion = object.Newer(e.minVersion, item.Meta.ResourceVersion)
-		m.quarantine.postpone(&m.rules, now, e)
-	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
-		m.release(e.meta.Key)
-		m.noteRefetched(e.meta.Key, version)
-	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
+	switch what, item := m.quarantine.answered(now, a, in); what {
+	case ofNoUse:
+	case upToDate:
+		m.release(a.key)
+		m.quarantine.refetchedTo(m.resume, a.key, in.Version)
+	case undecodable:
+		m.emit(Problem{Class: ObjectProblem, Key: a.key, Err: item.Err})
+	case older:
 		m.rolledBack(now, otherVersion(item))
-	case item.IsHeld:
-		m.applyAnswer(Modified, version, item)
-	default:
-		m.applyAnswer(Added, version, item)
+	case gone:
+		m.applyAnswer(Deleted, in.Version, item)
+	case changed:
+		typ := Added
+		if item.IsHeld {
+			typ = Modified
+		}
+		m.applyAnswer(typ, in.Version, item)
 	}
 }
 
@@ -202,4 +143,90 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.apply(typ, item)
 	m.pending.answer = version
+}
+
+// answer is what the answer to a refetch says of the sink's object of the key.
+type answer uint8
+
+const (
+	ofNoUse     answer = iota // nothing that is new; if the key is still in quarantine, the server is asked again
+	upToDate                  // the sink has what the server has
+	changed                   // the server has another state
+	gone                      // the server does not have the object, or it no longer matches the selector
+	undecodable               // the server has a state that cannot be used either, and that was not reported yet
+	older                     // the server has an older state than the sink, so its storage rolled back
+)
+
+// answered takes the answer to a refetch, and returns what it says, and the object for that.
+func (q *quarantine) answered(now time.Time, a *refetch, in Refetched) (answer, Item) {
+	e, ok := q.entries[a.key]
+	switch {
+	case !ok: // an event has taken the key out of quarantine
+	case !a.answers(in):
+		q.noRefetchUntil = now.Add(noRefetchFor)
+		q.repairInstead(now)
+		q.postpone(now, e)
+	case in.Failure.Reason != 0:
+		e.refetchErr = in.Failure.Err
+		q.postpone(now, e)
+	case a.eventSince, a.otherServer, object.Older(in.Version, e.minVersion):
+		q.answerUnused(now, e)
+	case len(in.Items) == 0:
+		return q.absent(now, e, in)
+	default:
+		return q.present(now, e, in.Version, in.Items[0]), in.Items[0]
+	}
+	return ofNoUse, Item{}
+}
+
+// answerUnused asks again, because an event has overtaken the answer, or the answer is too old.
+func (q *quarantine) answerUnused(now time.Time, e *entry) {
+	if e.answersUnused++; e.answersUnused >= maxAnswersUnused {
+		e.answersUnused = 0
+		q.repair.want(now)
+		q.postpone(now, e)
+		return
+	}
+	q.refetchAt(e, now.Add(refetchBase+q.rules.jitter(refetchBase)))
+}
+
+// absent takes the answer that there is no object. If the sink has one, it returns the deletion.
+func (q *quarantine) absent(now time.Time, e *entry, in Refetched) (answer, Item) {
+	if !q.rules.SinkTells {
+		q.repair.want(now) // there is no object to call Delete with, so a list has to say what is gone
+		q.postpone(now, e)
+		return ofNoUse, Item{}
+	}
+	if !in.IsHeld {
+		return upToDate, Item{}
+	}
+	meta := object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}
+	if e.why == deletionRefused {
+		meta = e.meta // the same deletion again: it is reported once, and the backoff of its refetches continues
+	}
+	e.minVersion = object.Newer(e.minVersion, in.Version)
+	return gone, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true}
+}
+
+var errAbsent = errors.New("the server does not have the object, or the object no longer matches the selector")
+
+// present takes the object that the server has as of a version.
+func (q *quarantine) present(now time.Time, e *entry, version string, item Item) answer {
+	same := item.IsHeld && !object.DifferentUID(item.Held.UID, item.Meta.UID)
+	switch {
+	case item.Err != nil:
+		what := ofNoUse
+		if e.meta != item.Meta {
+			what, e.step, e.why = undecodable, 0, unusable
+		}
+		e.meta, e.err, e.refetchErr = item.Meta, item.Err, nil
+		e.minVersion = object.Newer(e.minVersion, item.Meta.ResourceVersion)
+		q.postpone(now, e)
+		return what
+	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
+		return upToDate
+	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
+		return older
+	}
+	return changed
 }

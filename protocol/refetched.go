@@ -1,7 +1,10 @@
 package protocol
 
 import (
+	"errors"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/relist-go/relist/object"
 )
@@ -14,47 +17,75 @@ import (
 //
 // When it starts: an answer to a refetch is newer than the resume version. When it ends: the resume version reaches the refetch
 // version, or a list comes, which removes all of them. If another server may answer from now on, the machine refetches these keys, see
-// [Machine.anotherServer].
+// [quarantine.suspect].
 type refetchVersions map[string]string
 
-// noteRefetched records a refetch version: a refetch has brought the state of the key as of a version that the watch has not reached.
-func (m *Machine) noteRefetched(key, version string) {
-	if !object.Older(m.resume, version) {
+// refetchedTo records a refetch version: a refetch has brought the state of the key as of a version that the watch has not reached.
+func (q *quarantine) refetchedTo(resume, key, version string) {
+	if !object.Older(resume, version) {
 		return
 	}
-	if m.refetchVersions == nil {
-		m.refetchVersions = refetchVersions{}
+	if q.versions == nil {
+		q.versions = refetchVersions{}
 	}
-	m.refetchVersions[key] = version
+	q.versions[key] = version
 }
 
 // refetched reports whether a refetch has already brought this version of the object, or a later one.
-func (m *Machine) refetched(meta object.Meta) bool {
-	if len(m.refetchVersions) == 0 {
+func (q *quarantine) refetched(meta object.Meta) bool {
+	if len(q.versions) == 0 {
 		return false
 	}
-	upTo, ok := m.refetchVersions[meta.Key]
+	upTo, ok := q.versions[meta.Key]
 	return ok && (meta.ResourceVersion == upTo || object.Older(meta.ResourceVersion, upTo))
 }
 
 // moveResume moves the resume version, and removes the refetch versions that it has reached.
 func (m *Machine) moveResume(to string) {
 	m.resume = to
-	maps.DeleteFunc(m.refetchVersions, func(_, upTo string) bool { return !object.Older(to, upTo) })
+	maps.DeleteFunc(m.quarantine.versions, func(_, upTo string) bool { return !object.Older(to, upTo) })
 }
 
 // floor returns the highest of the resume version and all refetch versions. No list may be older than this version, because the
 // sink already has a list, an event or an answer of this version.
 func (m *Machine) floor() string {
 	floor := m.resume
-	for _, upTo := range m.refetchVersions { // the order does not matter for a maximum
+	for _, upTo := range m.quarantine.versions { // the order does not matter for a maximum
 		floor = object.Newer(floor, upTo)
 	}
 	return floor
 }
 
 // unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
-func (m *Machine) unsettled(key string) bool {
-	_, refetched := m.refetchVersions[key]
-	return refetched || m.quarantine.entries[key] != nil
+func (q *quarantine) unsettled(key string) bool {
+	_, refetched := q.versions[key]
+	return refetched || q.entries[key] != nil
 }
+
+// unsure returns the keys that are unsettled.
+func (q *quarantine) unsure() []string {
+	if len(q.entries)+len(q.versions) == 0 {
+		return nil
+	}
+	keys := map[string]bool{}
+	for key := range q.entries { // the order does not matter: sorted below
+		keys[key] = true
+	}
+	for key := range q.versions { // the same
+		keys[key] = true
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// suspect is called when another server may answer from now on. It puts every key with a refetch version into quarantine, so that the
+// machine refetches it: the history check does not cover the answer of the old server, because it is newer than the resume version, and
+// the refetch version would hide the events of a new server.
+func (q *quarantine) suspect(now time.Time, resume string) {
+	for _, key := range slices.Sorted(maps.Keys(q.versions)) {
+		if q.entries[key] == nil {
+			q.put(now, resume, Item{Meta: object.Meta{Key: key, ResourceVersion: q.versions[key]}}, errAhead, outOfOrder)
+		}
+	}
+}
+
+var errAhead = errors.New("the server was asked for the object, and another server may answer now")

@@ -11,7 +11,7 @@ import (
 func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s := newStage()
 	s.settled()
-	s.m.noteRefetched("a", "300")
+	s.m.quarantine.refetchedTo(s.m.resume, "a", "300")
 	for i := range maxRefused {
 		s.full = errors.New("full")
 		s.step(event(Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))

@@ -67,9 +67,8 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	if given.typ == Deleted {
 		why = deletionRefused
 	}
-	before, ok := m.quarantine.entries[item.Meta.Key]
-	first := !ok || before.meta != item.Meta || before.why != why
-	m.toQuarantine(now, item, err, why)
+	first := !m.quarantine.has(item.Meta, why)
+	m.quarantine.put(now, m.resume, item, err, why)
 	if m.quarantine.sinkRefusals() > maxRefused {
 		m.listAfterRefusal(now, err)
 		return
@@ -87,7 +86,7 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 func (m *Machine) changeIsOver(given pending) {
 	if given.answer != "" {
 		m.eventCame(given.item.Meta.Key)
-		m.noteRefetched(given.item.Meta.Key, given.answer)
+		m.quarantine.refetchedTo(m.resume, given.item.Meta.Key, given.answer)
 		return
 	}
 	m.passEvent(given.typ, given.item.Meta)

@@ -9,9 +9,10 @@ import (
 // list, had no readable name; or the quarantine is full; or the server cannot answer for single keys. The watch stays open until the
 // list may be sent, so that all other objects stay up to date. When it ends: the sink has taken a list.
 type repair struct {
-	at   time.Time // when to list; zero if no repair is due
-	step int
-	last time.Time // when a list was last applied
+	rules *Rules
+	at    time.Time // when to list; zero if no repair is due
+	step  int
+	last  time.Time // when a list was last applied
 
 	unnamed bool // an event or an item had no readable name, so the keys that differ are unknown
 }
@@ -29,7 +30,7 @@ func (r *repair) due() bool                { return !r.at.IsZero() }
 func (r *repair) dueAt(now time.Time) bool { return due(now, r.at) }
 
 // want plans a list for repair, if none is due yet.
-func (r *repair) want(rules *Rules, now time.Time) {
+func (r *repair) want(now time.Time) {
 	if r.due() {
 		return
 	}
@@ -39,13 +40,13 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	}
 	delay := repairDelays[min(r.step, len(repairDelays)-1)]
 	r.step++
-	r.at = now.Add(delay + rules.jitter(delay))
+	r.at = now.Add(delay + r.rules.jitter(delay))
 }
 
 // wantUnnamed plans a list, because something had no readable name.
-func (r *repair) wantUnnamed(rules *Rules, now time.Time) {
+func (r *repair) wantUnnamed(now time.Time) {
 	r.unnamed = true
-	r.want(rules, now)
+	r.want(now)
 }
 
 // listed notes that the sink has got a list.
@@ -54,10 +55,11 @@ func (r *repair) listed(now time.Time) { r.at, r.last, r.unnamed = time.Time{}, 
 // repairAt returns when to give the watch up for a repair; zero if none is due. The watch continues until there is a token for the
 // list, so that it ends as late as possible.
 func (m *Machine) repairAt() time.Time {
-	if !m.repair.due() {
-		return m.repair.at
+	at := m.quarantine.repair.at
+	if at.IsZero() {
+		return at
 	}
-	return latest(m.repair.at, m.backoff.nextToken(&m.rules, m.wholeState(m.repair.at)))
+	return latest(at, m.backoff.nextToken(m.rules, m.wholeState(at)))
 }
 
 // repairByList gives the watch up for a list of the most recent state.

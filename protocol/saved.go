@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -52,23 +51,13 @@ func (m *Machine) Point() Point {
 	if !m.savable() {
 		return Point{}
 	}
-	p := Point{Version: m.resume, MoreUnsure: m.quarantine.beyondLimit}
-	if len(m.quarantine.entries)+len(m.refetchVersions) > 0 {
-		unsure := map[string]bool{}
-		for key := range m.quarantine.entries { // the order does not matter: sorted below
-			unsure[key] = true
-		}
-		for key := range m.refetchVersions { // the same
-			unsure[key] = true
-		}
-		p.Unsure = slices.Sorted(maps.Keys(unsure))
-	}
+	p := Point{Version: m.resume, Unsure: m.quarantine.unsure(), MoreUnsure: m.quarantine.beyondLimit}
 	m.history.saved(&p)
 	return p
 }
 
 func (m *Machine) savable() bool {
-	return !object.IsAnyVersion(m.resume) && m.synced && m.history.verified() && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
+	return !object.IsAnyVersion(m.resume) && m.synced && m.history.verified() && !m.distrusted && !m.mostRecentDue() && !m.quarantine.repair.unnamed
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If
@@ -105,10 +94,10 @@ func (m *Machine) resumeSaved(now time.Time, p Point) {
 	m.moveResume(p.Version)
 	m.history.resumeSaved(p)
 	for _, key := range p.Unsure {
-		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
+		m.quarantine.put(now, p.Version, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
 	}
 	if m.quarantine.beyondLimit += p.MoreUnsure; p.MoreUnsure > 0 {
-		m.repair.want(&m.rules, now)
+		m.quarantine.repair.want(now)
 	}
 	m.waitUntil(time.Time{}, toWatch)
 }
@@ -121,7 +110,7 @@ func (m *Machine) syncSaved(now time.Time) {
 		return
 	}
 	m.synced = true
-	m.verify.postpone(&m.rules, now)
+	m.verify.postpone(now)
 	if m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}

@@ -81,7 +81,7 @@ func (s *stage) watched() {
 
 // settled is a watch at 100 that is open and has been well for a minute, in which nothing is unsure.
 func (s *stage) settled() {
-	s.m = New(s.m.rules)
+	s.m = New(*s.m.rules)
 	s.watched()
 	for range 2 {
 		s.at = s.at.Add(30 * time.Second)

@@ -74,7 +74,7 @@ func printRanges() string {
 		delay func(*stage) time.Duration
 	}{
 		{"timeout of a watch, in whole seconds", func(s *stage) time.Duration { return s.m.timeout() }},
-		{"first idle time of a watch", func(s *stage) time.Duration { return s.m.idle.limit(&s.m.rules) }},
+		{"first idle time of a watch", func(s *stage) time.Duration { return s.m.idle.limit(s.m.rules) }},
 		{"first delay after an answer", pauseAfter(0, Failed, 0)},
 		{"last delay after an answer", pauseAfter(8, Failed, 0)},
 		{"last delay while there is no connection", pauseAfter(8, Unreachable, 0)},
@@ -97,7 +97,7 @@ func printRanges() string {
 		}},
 		{"first list for repair", func(s *stage) time.Duration {
 			nameless(s)
-			return s.m.repair.at.Sub(s.at)
+			return s.m.quarantine.repair.at.Sub(s.at)
 		}},
 		{"verification each hour", func(s *stage) time.Duration {
 			s.m.rules.Verify = time.Hour
@@ -119,7 +119,7 @@ func pauseAfter(step int, reason Reason, retryAfter time.Duration) func(*stage) 
 		if reason == Unreachable {
 			then = toWatch
 		}
-		return s.m.backoff.next(&s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
+		return s.m.backoff.next(s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
 	}
 }
 

@@ -205,7 +205,7 @@ func describeNext(before, after *stage, effects []Effect) string {
 	add(a.lists.paged && !b.lists.paged, "every list in pages")
 	add(a.lists.initialEventsUntil.After(b.lists.initialEventsUntil), "initial events for an hour")
 	add(a.lists.listsUntil.After(b.lists.listsUntil), "lists for an hour")
-	add(a.noRefetchUntil.After(b.noRefetchUntil), "no refetches for an hour")
+	add(a.quarantine.noRefetchUntil.After(b.quarantine.noRefetchUntil), "no refetches for an hour")
 	for _, key := range slices.Sorted(maps.Keys(a.quarantine.entries)) {
 		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
 		switch wait := e.next.Sub(after.at); {
@@ -219,13 +219,13 @@ func describeNext(before, after *stage, effects []Effect) string {
 		add(a.quarantine.entries[key] == nil, "`%s` released", key)
 	}
 	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more quarantined, without a refetch")
-	for _, key := range slices.Sorted(maps.Keys(a.refetchVersions)) {
-		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of `%s`: %s", key, a.refetchVersions[key])
+	for _, key := range slices.Sorted(maps.Keys(a.quarantine.versions)) {
+		add(a.quarantine.versions[key] != b.quarantine.versions[key], "refetch version of `%s`: %s", key, a.quarantine.versions[key])
 	}
-	for _, key := range slices.Sorted(maps.Keys(b.refetchVersions)) {
-		add(a.refetchVersions[key] == "", "no refetch version of `%s`", key)
+	for _, key := range slices.Sorted(maps.Keys(b.quarantine.versions)) {
+		add(a.quarantine.versions[key] == "", "no refetch version of `%s`", key)
 	}
-	add(a.repair.due() && !b.repair.due(), "repair list in %v", a.repair.at.Sub(after.at))
+	add(a.quarantine.repair.due() && !b.quarantine.repair.due(), "repair list in %v", a.quarantine.repair.at.Sub(after.at))
 	add(a.history.unverified != nil && b.history.unverified == nil, "unverified")
 	add(a.history.unverified == nil && b.history.unverified != nil, "verified")
 	if a.history.unverified != nil && !a.history.unverified.at.IsZero() && (b.history.unverified == nil || !a.history.unverified.at.Equal(b.history.unverified.at)) {

@@ -15,7 +15,8 @@ import (
 // the server's list of metadata, key by key, once the watch has reached the version of that list. When it ends: the keys that
 // differ are in quarantine, or a list follows because too many differ; or a list or another server makes the comparison useless.
 type verification struct {
-	next time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
+	rules *Rules
+	next  time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
 
 	asked   bool // the list of metadata was asked for
 	arrived bool // it has come, and is compared once the resume version has reached its version
@@ -40,12 +41,12 @@ type Differences struct {
 
 func (v *verification) running() bool { return v.asked || v.arrived }
 
-func (v *verification) cancel() { *v = verification{next: v.next} }
+func (v *verification) cancel() { *v = verification{rules: v.rules, next: v.next} }
 
 // postpone sets the time of the next verification.
-func (v *verification) postpone(r *Rules, now time.Time) {
+func (v *verification) postpone(now time.Time) {
 	v.cancel()
-	if r.Verify > 0 && r.SinkTells {
+	if r := v.rules; r.Verify > 0 && r.SinkTells {
 		v.next = now.Add(r.Verify + r.jitter(r.Verify/10))
 	}
 }
@@ -56,11 +57,11 @@ func (m *Machine) beginVerification(now time.Time) {
 		return
 	}
 	if object.IsAnyVersion(m.resume) {
-		m.verify.postpone(&m.rules, now) // there is no version to compare at
+		m.verify.postpone(now) // there is no version to compare at
 		return
 	}
 	if m.quarantine.beyondLimit > 0 {
-		m.verify.postpone(&m.rules, now) // a list is due; before it, each object that the quarantine has no room for would count as a difference
+		m.verify.postpone(now) // a list is due; before it, each object that the quarantine has no room for would count as a difference
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
@@ -79,7 +80,7 @@ func (m *Machine) verificationAt() time.Time {
 	if m.verify.next.IsZero() {
 		return m.verify.next
 	}
-	return latest(m.verify.next, m.backoff.nextToken(&m.rules, toList).Add((verificationTokens-1)*m.rules.scaled(refill)))
+	return latest(m.verify.next, m.backoff.nextToken(m.rules, toList).Add((verificationTokens-1)*m.rules.scaled(refill)))
 }
 
 // verifyTimers gives up a list of metadata that has been idle for too long.
@@ -96,7 +97,7 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 	case !m.verify.asked:
 	case in.Failure.Reason != 0:
 		m.emit(Problem{Class: ListProblem, Err: fmt.Errorf("%w: %w", ErrVerification, in.Failure.Err)})
-		m.verify.postpone(&m.rules, now)
+		m.verify.postpone(now)
 	default:
 		m.verify.asked, m.verify.arrived, m.verify.version = false, true, in.Version
 	}
@@ -108,7 +109,7 @@ func (m *Machine) compared(now time.Time, in Compared) {
 		return
 	}
 	found := in.Differences
-	m.verify.postpone(&m.rules, now)
+	m.verify.postpone(now)
 	for _, d := range found.Keys {
 		m.emit(Problem{Class: DriftProblem, Key: d.Meta.Key, Err: d.Err})
 	}
@@ -122,7 +123,7 @@ func (m *Machine) compared(now time.Time, in Compared) {
 		return
 	}
 	for _, d := range found.Keys {
-		m.toQuarantine(now, Item{Meta: d.Meta}, d.Err, differs)
+		m.quarantine.put(now, m.resume, Item{Meta: d.Meta}, d.Err, differs)
 	}
 }
 
@@ -172,7 +173,7 @@ func (c *Comparison) Differences() Differences { return c.found }
 var errDiffers = errors.New("differs from the server")
 
 func (c *Comparison) differs(meta object.Meta, format string, args ...any) {
-	if c.m.verify.keysWithEvents[meta.Key] || c.m.unsettled(meta.Key) {
+	if c.m.verify.keysWithEvents[meta.Key] || c.m.quarantine.unsettled(meta.Key) {
 		return
 	}
 	if c.found.Count++; c.found.Count > maxDifferences {

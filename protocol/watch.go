@@ -26,7 +26,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	version, repeats := m.history.begin(m.resume)
 	m.phase = &watching{
 		version: version, repeats: repeats, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
-		idleLimit: m.idle.limit(&m.rules),
+		idleLimit: m.idle.limit(m.rules),
 	}
 	m.emit(Watch{Version: version, Timeout: timeout})
 }
@@ -40,7 +40,7 @@ func (m *Machine) streamComplete(now time.Time, p *streaming) {
 	m.phase = w
 	m.watchAccepted(now)
 	m.health.failingBefore = time.Time{}
-	m.history.opened(&m.rules, now, false)
+	m.history.opened(now, false)
 }
 
 // timeout is how long the server is asked to keep a watch open; zero leaves it to the server.
@@ -68,7 +68,7 @@ func (m *Machine) opened(now time.Time, reconnected bool) {
 		if reconnected {
 			m.history.suspectList(m.resume)
 		}
-		m.history.opened(&m.rules, now, !m.synced && len(p.repeats.left) == 0)
+		m.history.opened(now, !m.synced && len(p.repeats.left) == 0)
 	case *streaming:
 		p.open, p.heard = true, now
 	}
@@ -89,7 +89,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		case repeated:
 			return // it says nothing about what the server has sent since
 		}
-		m.idle.signOfLife(&m.rules, now, p)
+		m.idle.signOfLife(m.rules, now, p)
 		p.progress = true
 		m.lists.listsOutrunByWindow = 0
 		m.watchBrought(now)
@@ -133,7 +133,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	resume, err := advance(m.resume, version)
 	if item.Err != nil && item.Meta.Key == "" {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
-		m.repair.wantUnnamed(&m.rules, now)
+		m.quarantine.repair.wantUnnamed(now)
 		m.history.passed()
 		if !object.IsAnyVersion(m.resume) || e.Type != Added {
 			m.moveResume(resume)
@@ -142,7 +142,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	}
 	m.eventCame(item.Meta.Key)
 	switch {
-	case m.refetched(item.Meta):
+	case m.quarantine.refetched(item.Meta):
 	case m.unorderedReplay(item):
 	case errors.Is(err, errOlder):
 		m.lateEvent(now, e)
@@ -180,7 +180,7 @@ func (m *Machine) takeEvent(now time.Time, e *Seen) {
 		m.apply(e.Type, item)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
-		m.toQuarantine(now, item, item.Err, unusable)
+		m.quarantine.put(now, m.resume, item, item.Err, unusable)
 	case m.rules.SinkTells:
 		// The name is enough for a deletion: the object that the sink holds is deleted.
 		if item.IsHeld {
@@ -189,7 +189,7 @@ func (m *Machine) takeEvent(now time.Time, e *Seen) {
 			m.release(item.Meta.Key)
 		}
 	default:
-		m.toQuarantine(now, item, item.Err, unusable)
+		m.quarantine.put(now, m.resume, item, item.Err, unusable)
 	}
 }
 

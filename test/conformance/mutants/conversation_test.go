@@ -226,7 +226,7 @@ var ofConversations = []mutation{
 	{
 		what: "list as often as there is a reason to",
 		dir:  protocol,
-		edits: one("return max(p.nextToken(&r, kind).Sub(now), 0)",
+		edits: one("return max(p.nextToken(r, kind).Sub(now), 0)",
 			"return 0"),
 		trace: "refetch-many-then-list",
 	},

@@ -18,7 +18,7 @@ type plant struct {
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume version moves on",
-		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.history.passed()\n",
+		edits: one("m.quarantine.repair.wantUnnamed(now)\n\t\tm.history.passed()\n",
 			"m.history.passed()\n"),
 		search: "nameless",
 	},
@@ -29,13 +29,13 @@ var plants = []plant{
 	},
 	{
 		what:   "the answer to a refetch raises no refetch version, so events that it has overtaken are applied",
-		edits:  one("\tm.refetchVersions[key] = version\n", "\n"),
+		edits:  one("\tq.versions[key] = version\n", "\n"),
 		search: "quarantine",
 	},
 	{
 		what: "the end of an object that left the selector counts as overtaken by the answer to a refetch",
-		edits: one("\tcase m.refetched(item.Meta):\n",
-			"\tcase m.refetched(item.Meta), e.Type == Deleted && m.refetchVersions[item.Meta.Key] != \"\":\n"),
+		edits: one("\tcase m.quarantine.refetched(item.Meta):\n",
+			"\tcase m.quarantine.refetched(item.Meta), e.Type == Deleted && m.quarantine.versions[item.Meta.Key] != \"\":\n"),
 		search: "quarantine and leaving the selector",
 	},
 	{
@@ -46,7 +46,7 @@ var plants = []plant{
 	},
 	{
 		what:   "an ADDED that is older than the resume version is dropped",
-		edits:  one("\t\tm.toQuarantine(now, item, errLate, outOfOrder)\n", "\n"),
+		edits:  one("\t\tm.quarantine.put(now, m.resume, item, errLate, outOfOrder)\n", "\n"),
 		search: "late",
 	},
 	{
