@@ -22,8 +22,8 @@
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
 //	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
-//	watch.go        events, bookmarks, the resume version; what follows the end of a watch
-//	late.go         events that come out of the order of their versions
+//	watch.go        when a watch is opened, and what follows its end
+//	event.go        what a watch brings: events, bookmarks, the resume version
 //	beside.go       what else happens while a watch is open, and in which order: repair, history check, refetch, verification
 //	refetched.go    keys for which the sink is ahead of the resume version
 //	backoff.go      how long to wait after a failure, and how many requests a minute may have

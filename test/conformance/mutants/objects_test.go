@@ -6,8 +6,8 @@ var ofObjects = []mutation{
 	{
 		what: "apply what cannot be read",
 		dir:  protocol,
-		edits: one("case item.Err == nil:\n\t\tm.apply(",
-			"case true:\n\t\tm.apply("),
+		edits: one("case item.Err == nil:\n\t\treturn toSink",
+			"case true:\n\t\treturn toSink"),
 		trace: "drop-managed-fields", // the first that has such an object: the program ends there
 	},
 	{
@@ -41,8 +41,8 @@ var ofObjects = []mutation{
 	{
 		what: "apply an event that is older than what is held",
 		dir:  protocol,
-		edits: one("case errors.Is(err, errOlder):\n\t\tm.lateEvent(now, e)",
-			"case false && errors.Is(err, errOlder):\n\t\tm.lateEvent(now, e)"),
+		edits: one("case object.Older(item.Meta.ResourceVersion, m.resume):",
+			"case false && object.Older(item.Meta.ResourceVersion, m.resume):"),
 		trace: "version-late-events",
 	},
 	{
@@ -83,8 +83,8 @@ var ofObjects = []mutation{
 	{
 		what: "apply events that are behind what a refetch has brought",
 		dir:  protocol,
-		edits: one("case m.quarantine.refetched(item.Meta):",
-			"case false:"),
+		edits: one("case m.quarantine.refetched(item.Meta),",
+			"case false,"),
 		trace: "refetch-version",
 	},
 	{
