@@ -1,13 +1,21 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
 
 // While a watch is open, the machine may do four other things, in this order: end the watch for a list that repairs (repair.go), ask
 // whether the server has the same history (history.go), refetch one object (refetch.go), and compare everything with the server
 // (verify.go). A list brings everything, so it ends them.
 
-// besideTimers does what is due while a watch is open.
-func (m *Machine) besideTimers(now time.Time) {
+// besideTimers does what is due beside the list or watch. heard says when the requests have brought something.
+func (m *Machine) besideTimers(now time.Time, heard Tick) {
+	if m.refetches.open != nil {
+		m.refetches.open.heard = latest(m.refetches.open.heard, heard.Refetch)
+	}
+	m.verify.heard = latest(m.verify.heard, heard.Verification)
 	m.refetchTimers(now)
 	m.verifyTimers(now)
 	p, ok := m.phase.(*watching)
@@ -22,22 +30,42 @@ func (m *Machine) besideTimers(now time.Time) {
 	m.beginVerification(now)
 }
 
-// wakeBeside returns when something is due while a watch is open.
-func (m *Machine) wakeBeside() time.Time {
-	at := m.repairAt()
-	if m.refetch == nil {
-		at = earliest(at, m.nextRefetch())
+// wakeBeside returns when something is due beside the list or watch.
+func (m *Machine) wakeBeside() (at time.Time) {
+	if p, ok := m.phase.(*watching); ok && p.open {
+		at = m.repairAt()
+		if m.refetches.open == nil {
+			at = earliest(at, m.nextRefetch())
+		}
+		if !m.verify.running() {
+			at = earliest(at, m.verificationAt())
+		}
 	}
-	if !m.verify.running() {
-		at = earliest(at, m.verificationAt())
+	if m.refetches.open != nil {
+		at = earliest(at, m.idleSince(m.refetches.open.heard))
+	}
+	if m.verify.asked {
+		at = earliest(at, m.idleSince(m.verify.heard))
 	}
 	return at
 }
 
+// conclude does what follows from the state after a step, whatever the input was. Each of its rules depends on several things that
+// change in many places, so it is applied after each step:
+//
+//   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
+//   - If the resume version has reached the version of a verification's list, the sink can be compared with that list.
+func (m *Machine) conclude(now time.Time) {
+	m.syncSaved(now)
+	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
+		m.emit(Compare{})
+	}
+}
+
 // cancelBeside gives up the refetch and the verification that are in flight, because a list brings everything.
 func (m *Machine) cancelBeside() {
-	if m.refetch != nil {
-		m.refetch = nil
+	if m.refetches.open != nil {
+		m.refetches.open = nil
 		m.emit(CancelRefetch{})
 	}
 	if m.verify.running() {
@@ -50,12 +78,19 @@ func (m *Machine) cancelBeside() {
 // that is in flight, because the old server may have sent it.
 func (m *Machine) anotherServer(now time.Time) {
 	m.history.suspect(m.resume)
-	if m.refetch != nil {
-		m.refetch.otherServer = true
+	if m.refetches.open != nil {
+		m.refetches.open.otherServer = true
 	}
 	if m.verify.running() {
 		m.verify.postpone(now)
 		m.emit(CancelVerification{})
 	}
 	m.quarantine.suspect(now, m.resume)
+}
+
+// stoppedBeside prepares for the next Run.
+func (m *Machine) stoppedBeside(now time.Time) {
+	m.refetches.open = nil
+	m.verify.cancel()
+	m.anotherServer(now)
 }

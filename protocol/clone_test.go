@@ -39,9 +39,9 @@ func (m *Machine) clone() *Machine {
 		copied := *e
 		c.quarantine.entries[key] = &copied
 	}
-	if m.refetch != nil {
-		a := *m.refetch
-		c.refetch = &a
+	if m.refetches.open != nil {
+		a := *m.refetches.open
+		c.refetches.open = &a
 	}
 	if m.history.unverified != nil {
 		u := *m.history.unverified

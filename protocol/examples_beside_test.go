@@ -50,7 +50,7 @@ var besideSections = []section{
 			{"400", "answers", nil, in(Refetched{Failure: failed(Failed, 400)})},
 			{"any other failure", "answers", nil, in(Refetched{Failure: failed(Unavailable, 503)})},
 			{"nothing comes for 2 minutes", "answers", nil, func(s *stage) {
-				s.at = s.m.refetch.heard.Add(s.m.rules.ResponseIdleTimeout)
+				s.at = s.m.refetches.open.heard.Add(s.m.rules.ResponseIdleTimeout)
 				s.step(Tick{Main: s.at})
 			}},
 			{"the watch ends", "ended, idleTimeout", nil, in(Ended{failed(Closed, 0)})},

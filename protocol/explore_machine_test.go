@@ -30,8 +30,8 @@ func (e *encoder) machine(m *Machine) {
 	e.armed(m.quarantine.soonest)
 	e.byte(byte(m.quarantine.beyondLimit))
 	e.keys(func(k int8) { e.entry(m.quarantine.entries[keyTexts[k]]) })
-	e.bool(m.refetch != nil)
-	if a := m.refetch; a != nil {
+	e.bool(m.refetches.open != nil)
+	if a := m.refetches.open; a != nil {
 		e.key(keyOf(a.key))
 		e.versionText(a.at)
 		e.bool(a.eventSince)
@@ -136,7 +136,7 @@ func (e *encoder) unverified(u *unverified) {
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position backoff idle health lists quarantine refetch refetchNotBefore history verify resyncAt wantedTicket servedTicket pending
+Machine: rules phase position out pending lists backoff idle health resyncAt wantedTicket servedTicket history quarantine verify refetches
 position: resume mostRecentNext distrusted synced
 history: rules recent unverified nextListCheck
 recent: states events since
@@ -148,6 +148,7 @@ health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: rules entries soonest beyondLimit changes versions repair noRefetchUntil
 entry: meta why err refetchErr minVersion since next step answersUnused
+refetches: open notBefore
 refetch: key at asked heard eventSince otherServer
 unverified: resume questions suspicion at failures behind
 question: known at
@@ -174,6 +175,7 @@ repetition: left begun
 		lists{},
 		quarantine{},
 		entry{},
+		refetches{},
 		refetch{},
 		unverified{},
 		question{},

@@ -59,7 +59,7 @@ func (w *world) forget() {
 		rearm(&e.next)
 	}
 	rearm(&m.quarantine.noRefetchUntil)
-	m.refetchNotBefore = time.Time{}      // a delay
+	m.refetches.notBefore = time.Time{}   // a delay
 	m.history.nextListCheck = time.Time{} // a delay
 	if u := m.history.unverified; u != nil {
 		u.failures = min(u.failures, 1) // a saved copy looks whether there was one
@@ -68,8 +68,8 @@ func (w *world) forget() {
 			u.at = time.Time{} // it is set when a watch opens
 		}
 	}
-	if m.refetch != nil {
-		m.refetch.asked, m.refetch.heard = now, now
+	if m.refetches.open != nil {
+		m.refetches.open.asked, m.refetches.open.heard = now, now
 	}
 	m.quarantine.repair.step, m.quarantine.repair.last = 0, time.Time{}
 	rearm(&m.quarantine.repair.at)

@@ -2,40 +2,31 @@ package protocol
 
 import (
 	"time"
-
-	"github.com/relist-go/relist/object"
 )
 
 // Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
 // no clock; its random numbers come from [Rules.Rand]. One goroutine owns it.
 type Machine struct {
-	rules *Rules // the same as those of the guests
+	rules *Rules // the guests have it, too
 	phase phase
-	out   []Effect // of this step; the next step uses the slice again
-
-	// The version that the sink is at, see list.go and watch.go.
 	position
+	out     []Effect // of this step; the next step uses the slice again
+	pending pending  // what the sink was given by the last step, see refusal.go
 
-	// How requests are paced, see backoff.go and idle.go.
-	backoff backoff
-	idle    idleLimits
-	health  health
-
-	// What the machine has learned about lists of this server, see list.go and initial.go.
-	lists lists
-
-	// What is done while a watch is open, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
-	quarantine       quarantine
-	refetch          *refetch
-	refetchNotBefore time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
-	history          history
-	verify           verification
+	lists   lists      // what the machine has learned about lists of this server, see list.go and initial.go
+	backoff backoff    // how requests are paced
+	idle    idleLimits // when a watch that brings nothing is given up
+	health  health     // what is reported about an outage
 
 	resyncAt time.Time // zero before the first list; always zero if there are no resyncs
 
 	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
-	pending pending // what the sink was given by the last step, see refusal.go
+	// The guests: what is done beside the conversation, see beside.go. Each knows nothing of the others and of the machine.
+	history    history
+	quarantine quarantine
+	verify     verification
+	refetches  refetches // the requests for single keys, which history and quarantine share
 }
 
 // position says which resourceVersion the sink is at, and so what to ask for next.
@@ -113,18 +104,6 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 // emit adds an effect to those of the step.
 func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 
-// conclude does what follows from the state after a step, whatever the input was. Each of its rules depends on several things that
-// change in many places, so it is applied after each step:
-//
-//   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
-//   - If the resume version has reached the version of a verification's list, the sink can be compared with that list.
-func (m *Machine) conclude(now time.Time) {
-	m.syncSaved(now)
-	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
-		m.emit(Compare{})
-	}
-}
-
 // tick does what is due. The resync comes last, because the next input is the sink's answer.
 func (m *Machine) tick(now time.Time, heard Tick) {
 	resync := due(now, m.resyncAt)
@@ -132,12 +111,8 @@ func (m *Machine) tick(now time.Time, heard Tick) {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}
 	m.phase.hear(heard.Main)
-	if m.refetch != nil {
-		m.refetch.heard = latest(m.refetch.heard, heard.Refetch)
-	}
-	m.verify.heard = latest(m.verify.heard, heard.Verification)
 	m.mainTimers(now)
-	m.besideTimers(now)
+	m.besideTimers(now, heard)
 	if resync {
 		m.pending.how = Resync
 		m.emit(Resync)
@@ -196,17 +171,8 @@ func (m *Machine) Wake() time.Time {
 		at = earliest(at, p.givenUpAt())
 	case *watching:
 		at = earliest(at, earliest(p.deadline, m.idleAt(p)))
-		if p.open {
-			at = earliest(at, m.wakeBeside())
-		}
 	}
-	if m.refetch != nil {
-		at = earliest(at, m.idleSince(m.refetch.heard))
-	}
-	if m.verify.asked {
-		at = earliest(at, m.idleSince(m.verify.heard))
-	}
-	return at
+	return earliest(at, m.wakeBeside())
 }
 
 // stopped prepares for the next Run. If a watch was open, or was the next request, the next Tick opens a watch; otherwise it
@@ -224,9 +190,7 @@ func (m *Machine) stopped(now time.Time) {
 		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	}
 	m.waitUntil(time.Time{}, then)
-	m.refetch = nil
-	m.verify.cancel()
-	m.anotherServer(now)
+	m.stoppedBeside(now)
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -21,6 +21,12 @@ type refetch struct {
 	otherServer bool // since then, another server may have taken the place of the one that was asked
 }
 
+// refetches are the requests for single keys.
+type refetches struct {
+	open      *refetch  // nil if none is in flight
+	notBefore time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
+}
+
 const (
 	// After an answer that cannot be used, the machine does not ask for single keys for the time noRefetchFor. There are two
 	// causes: the server ignores field selectors, as OpenShift does for projects, or its versions cannot be ordered.
@@ -32,7 +38,7 @@ const (
 
 // refetchTimers gives up a refetch that has been idle for too long.
 func (m *Machine) refetchTimers(now time.Time) {
-	if m.refetch != nil && due(now, m.idleSince(m.refetch.heard)) {
+	if m.refetches.open != nil && due(now, m.idleSince(m.refetches.open.heard)) {
 		m.emit(CancelRefetch{})
 		m.answered(now, Refetched{Failure: Failure{Reason: IdleTimeout, Err: errIdle}})
 	}
@@ -44,13 +50,13 @@ func (m *Machine) nextRefetch() time.Time {
 	if at.IsZero() {
 		return at
 	}
-	at = latest(at, m.refetchNotBefore)
+	at = latest(at, m.refetches.notBefore)
 	return latest(at, m.backoff.nextToken(m.rules, toList))
 }
 
 // checkOrRefetch sends the question or the refetch that is due.
 func (m *Machine) checkOrRefetch(now time.Time) {
-	if m.refetch != nil || !due(now, m.nextRefetch()) {
+	if m.refetches.open != nil || !due(now, m.nextRefetch()) {
 		return
 	}
 	if due(now, m.history.due()) {
@@ -68,15 +74,15 @@ func (m *Machine) checkOrRefetch(now time.Time) {
 
 func (m *Machine) send(now time.Time, a *refetch) {
 	a.asked, a.heard = now, now
-	m.refetch = a
+	m.refetches.open = a
 	m.backoff.take(m.rules, toList, now)
 	m.emit(Refetch{a.key, a.at})
 }
 
 // eventCame notes that an event of a key has come: an answer that is on its way may be older.
 func (m *Machine) eventCame(key string) {
-	if m.refetch != nil && m.refetch.key == key {
-		m.refetch.eventSince = true
+	if m.refetches.open != nil && m.refetches.open.key == key {
+		m.refetches.open.eventSince = true
 	}
 	if m.verify.running() {
 		m.verify.keysWithEvents[key] = true
@@ -85,13 +91,13 @@ func (m *Machine) eventCame(key string) {
 
 // answered takes the answer to the refetch that is in flight.
 func (m *Machine) answered(now time.Time, in Refetched) {
-	a := m.refetch
+	a := m.refetches.open
 	if a == nil {
 		return
 	}
-	m.refetch = nil
+	m.refetches.open = nil
 	if in.Failure.RetryAfter > 0 {
-		m.refetchNotBefore = now.Add(in.Failure.retryAfter())
+		m.refetches.notBefore = now.Add(in.Failure.retryAfter())
 	}
 	if a.at == "" {
 		m.refetchedKey(now, a, in)

@@ -118,7 +118,7 @@ var ofObjects = []mutation{
 	{
 		what: "take the answer to a refetch beside a list",
 		dir:  protocol,
-		edits: one("m.refetch = nil\n\t\tm.emit(CancelRefetch{})\n\t}\n\tif m.verify",
+		edits: one("m.refetches.open = nil\n\t\tm.emit(CancelRefetch{})\n\t}\n\tif m.verify",
 			"}\n\tif m.verify"),
 		trace: "refetch-cancelled-by-list",
 	},
