@@ -33,8 +33,11 @@ func (o *outage) on() bool { return !o.since.IsZero() }
 // a healthy watch begins an outage.
 const manyDelays = 3
 
-// fail notes and reports that a request, or the sink, has failed.
-func (m *Machine) fail(now time.Time, err error) {
+// fail notes and reports that a request, or the sink, has failed. If the server ends a watch cleanly, that is no failure.
+func (m *Machine) fail(now time.Time, failure Failure) {
+	if failure.Reason == Closed {
+		return
+	}
 	h := &m.health
 	if h.failing.IsZero() {
 		h.failing = now
@@ -43,7 +46,7 @@ func (m *Machine) fail(now time.Time, err error) {
 		}
 		h.failingBefore = time.Time{}
 	}
-	m.emit(Failing{err})
+	m.emit(Failing{failure.Err})
 }
 
 // watchAccepted ends an outage, except in two cases: no list has come since the outage began, so the server may still say that the
@@ -138,7 +141,7 @@ func (m *Machine) meansOutage(reason Reason) bool {
 		return !m.streams() || m.backoff.answeredStep >= manyDelays || m.health.outage.on() || m.health.relapses()
 	case usual:
 		return false
-	default:
-		return true
+	case wrong:
 	}
+	return true
 }

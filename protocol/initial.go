@@ -42,8 +42,8 @@ func (m *Machine) becomeStreaming(now time.Time) {
 // listOutrun counts a list that took too long: the server has forgotten events since the version of the list, and so it
 // refused a watch at that version. That happens to large types that change a lot, and the next list will take as long. If the
 // list was quick, then something else is wrong, and initial events would not help.
-func (m *Machine) listOutrun(now time.Time, p *watching) {
-	if !p.afterLongList || p.progress {
+func (m *Machine) listOutrun(now time.Time, p *watching, failure Failure) {
+	if failure.Reason != Expired || !p.afterLongList || p.progress {
 		return
 	}
 	if m.lists.listsOutrunByWindow++; m.lists.listsOutrunByWindow >= maxOutrun {
@@ -96,31 +96,24 @@ func (m *Machine) initialEventsTaken(now time.Time, p *streaming) {
 
 // streamEnded decides what to do after a stream that ended before the state was complete.
 func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
+	m.fail(now, failure)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
-	switch failure.Reason {
-	case Expired, TooLarge:
-		m.mostRecentNext = true
-		if p.version != "" {
-			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-			m.sync(now)
+	switch what := reasons[failure.Reason].stream; what {
+	case newest:
+		if m.askNewest(now, p.version, failure) {
 			return
 		}
-	case Denied, NotFound:
+		m.lists.incompleteStreams++
+	case report:
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
-		m.becomeWaiting(now, toList, failure)
-		return
-	case Failed:
+	case rejected:
 		if failure.findsFault() { // the server does not know initial events, or they are switched off there
 			m.listInstead(now, p, failure)
 			return
 		}
-	default:
-	}
-	switch failure.Reason {
-	case Throttled, Failed, Expired, TooLarge:
 		m.lists.incompleteStreams++
-	default:
-		if p.open {
+	default: // refused, or cut
+		if p.open || what == refused {
 			m.lists.incompleteStreams++
 		}
 	}

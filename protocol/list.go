@@ -167,7 +167,7 @@ func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
 	if err := m.undecodable(sum); err != nil {
 		failure := Failure{Reason: Malformed, Err: err}
 		m.stateUnused(failure)
-		m.fail(now, failure.Err)
+		m.fail(now, failure)
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
 		m.becomeWaiting(now, toList, failure)
 		return
@@ -244,26 +244,35 @@ func (m *Machine) keepsUnlisted(sum Sum) bool {
 // so even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
 // delay. It never asks again for a version that the server does not have.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
-	m.fail(now, failure.Err)
+	m.fail(now, failure)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
-	switch failure.Reason {
-	case Expired, TooLarge:
-		m.mostRecentNext = true
-		if p.version != "" {
-			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-			m.sync(now)
+	switch reasons[failure.Reason].list {
+	case newest:
+		if m.askNewest(now, p.version, failure) {
 			return
 		}
-	case Failed:
+	case rejected:
 		// The server may have refused the request because of its version.
 		if failure.findsFault() {
 			m.backoff.failures++
 		}
 		m.mostRecentNext = m.mostRecentNext || m.backoff.failures >= maxFailures
-	default:
+	default: // report
 	}
 	m.emit(Problem{Class: ListProblem, Err: failure.Err})
 	m.becomeWaiting(now, toList, failure)
+}
+
+// askNewest asks for the most recent state, because the server lacks the version of a request for the whole state. It reports whether it
+// has asked: if the most recent state was asked for, the same request follows after a delay.
+func (m *Machine) askNewest(now time.Time, asked string, failure Failure) bool {
+	m.mostRecentNext = true
+	if asked == "" {
+		return false
+	}
+	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
+	m.sync(now)
+	return true
 }
 
 var errRequested = errors.New("a list was asked for")

@@ -2,9 +2,8 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for the end of a
-// request is in listFailed, streamEnded and ended, and for its own conclusions beside each cause, as in repairByList; which reasons mean
-// that something is wrong is in the table reasons.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. What follows the end of a request is in the
+// table reasons, and what follows a conclusion of the machine is beside its cause, as in repairByList.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
@@ -32,18 +31,51 @@ const (
 	reasonsEnd                        // one past the last
 )
 
-// reasons says of each reason what it is called, and whether a delay for it means that something is wrong.
+// reasons says of each reason what it is called, whether a delay for it means that something is wrong, and what follows if a list, a
+// stream of initial events, or a watch ends for it.
 var reasons = [reasonsEnd]struct {
-	word  string
-	means meaning
+	word                string
+	means               meaning
+	list, stream, watch follow
 }{
-	Closed: {"closed", ifRepeated}, ConnectionLost: {"connectionLost", ifRepeated}, TimedOut: {"timedOut", wrong},
-	Unreachable: {"unreachable", wrong}, Unavailable: {"unavailable", wrong}, Throttled: {"throttled", wrong},
-	Expired: {"expired", ifNotWatching}, TooLarge: {"tooLarge", ifNotWatching}, Denied: {"denied", wrong}, Failed: {"failed", wrong},
-	Malformed: {"malformed", wrong}, EmptyWatches: {"emptyWatches", wrong}, Unversioned: {"unversioned", usual},
-	SinkFailed: {"sinkFailed", wrong}, RelistRequested: {"relistRequested", usual}, IdleTimeout: {"idleTimeout", wrong},
-	Incomplete: {"incomplete", usual}, RolledBack: {"rolledBack", usual}, NotFound: {"notFound", wrong}, Repair: {"repair", usual},
+	Closed:         {"closed", ifRepeated, report, cut, dropped},
+	ConnectionLost: {"connectionLost", ifRepeated, report, cut, dropped},
+	TimedOut:       {"timedOut", wrong, report, cut, dropped},
+	Unreachable:    {"unreachable", wrong, report, cut, again},
+	Unavailable:    {"unavailable", wrong, report, cut, again},
+	Throttled:      {"throttled", wrong, report, refused, again},
+	Expired:        {"expired", ifNotWatching, newest, newest, relist},
+	TooLarge:       {"tooLarge", ifNotWatching, newest, newest, relist},
+	Denied:         {"denied", wrong, report, report, report},
+	Failed:         {"failed", wrong, rejected, rejected, rejected},
+	Malformed:      {"malformed", wrong, report, cut, rejected},
+	IdleTimeout:    {"idleTimeout", wrong, report, cut, dropped},
+	NotFound:       {"notFound", wrong, report, report, report},
+
+	// No request ends for these: they are conclusions of the machine.
+	EmptyWatches:    {"emptyWatches", wrong, never, never, never},
+	Unversioned:     {"unversioned", usual, never, never, never},
+	SinkFailed:      {"sinkFailed", wrong, never, never, never},
+	RelistRequested: {"relistRequested", usual, never, never, never},
+	Incomplete:      {"incomplete", usual, never, never, never},
+	RolledBack:      {"rolledBack", usual, never, never, never},
+	Repair:          {"repair", usual, never, never, never},
 }
+
+// follow is what follows the end of a request. See listFailed, streamEnded and watchEnded.
+type follow uint8
+
+const (
+	never    follow = iota + 1
+	again           // after a delay, the same request
+	report          // the same, and a problem is reported
+	newest          // the most recent state is asked for, if it was not
+	rejected        // the server may refuse this request forever, so it does not get it more often than it is worth
+	refused         // the initial events did not come; after two such streams, a list
+	cut             // the same, if the stream was open
+	relist          // a list
+	dropped         // the next watch, at once or after a delay; or a list, if watches bring nothing
+)
 
 // meaning is what a delay for a reason says.
 type meaning uint8

@@ -94,11 +94,12 @@ func (m *Machine) changeIsOver(given pending) {
 
 // listAfterRefusal lists again, because the server will not send a second time what the sink has refused.
 func (m *Machine) listAfterRefusal(now time.Time, err error) {
-	m.fail(now, err)
+	failure := Failure{Reason: SinkFailed, Err: err}
+	m.fail(now, failure)
 	m.emit(Problem{Class: SinkProblem, Err: err})
 	m.emit(Cancel{SinkFailed, err})
 	if p, ok := m.phase.(*watching); ok {
 		m.watchOver(now, p)
 	}
-	m.relist(now, Failure{Reason: SinkFailed, Err: err})
+	m.relist(now, failure)
 }

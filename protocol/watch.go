@@ -74,25 +74,20 @@ func (m *Machine) opened(now time.Time, reconnected bool) {
 	}
 }
 
-// ended decides what follows a watch. It is the next watch, or a list. The watch begins at the resume version, or up to four events
-// before it. The machine does not give these events to the sink a second time.
+// ended takes the end of a watch.
 func (m *Machine) ended(now time.Time, failure Failure) {
-	var p *watching
-	switch phase := m.phase.(type) {
+	switch p := m.phase.(type) {
 	case *watching:
-		p = phase
+		m.watchEnded(now, p, failure)
 	case *streaming:
-		if failure.Reason != Closed {
-			m.fail(now, failure.Err)
-		}
-		m.streamEnded(now, phase, failure)
-		return
-	default:
-		return
+		m.streamEnded(now, p, failure)
 	}
-	if failure.Reason != Closed {
-		m.fail(now, failure.Err)
-	}
+}
+
+// watchEnded decides what follows a watch. It is the next watch, or a list. The watch begins at the resume version, or up to four events
+// before it. The machine does not give these events to the sink a second time.
+func (m *Machine) watchEnded(now time.Time, p *watching, failure Failure) {
+	m.fail(now, failure)
 	m.watchOver(now, p)
 	if m.history.mayBeAnotherServer(p, failure.Reason, now) {
 		m.anotherServer(now)
@@ -101,40 +96,38 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.becomeWatching(now)
 		return
 	}
-	reason, unanswered := failure.Reason, failure.Reason == ConnectionLost && !p.open
-	if unanswered || reason == Failed || reason == Malformed || reason == Denied || reason == NotFound {
+	what := reasons[failure.Reason].watch
+	if failure.Reason == ConnectionLost && !p.open {
+		what = report // no answer has come
+	}
+	if what == report || what == rejected {
 		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 	}
 	if object.IsAnyVersion(p.version) {
 		// If the watch was refused, the reason is told as that of an outage: perhaps every watch is refused, and only lists bring news.
-		if !unanswered && reasons[failure.Reason].means != wrong {
+		if what != report && reasons[failure.Reason].means != wrong {
 			failure.Reason = Unversioned
 		}
 		m.relist(now, failure)
 		return
 	}
-	switch failure.Reason {
-	case Expired:
-		m.listOutrun(now, p)
+	switch what {
+	case relist:
+		m.listOutrun(now, p, failure)
 		m.relist(now, failure)
-	case TooLarge:
-		m.relist(now, failure)
-	case Failed, Malformed:
+		return
+	case dropped:
+		m.dropped(now, p, failure)
+		return
+	case rejected:
 		if m.backoff.failures++; m.backoff.failures >= maxFailures {
 			m.backoff.failures = 0
 			m.relist(now, failure)
 			return
 		}
-		m.becomeWaiting(now, toWatch, failure)
-	case Closed, ConnectionLost, TimedOut, IdleTimeout:
-		if unanswered {
-			m.becomeWaiting(now, toWatch, failure)
-			return
-		}
-		m.dropped(now, p, failure)
-	default: // Unreachable, Unavailable, Throttled, Denied, NotFound
-		m.becomeWaiting(now, toWatch, failure)
+	default: // again, and report
 	}
+	m.becomeWaiting(now, toWatch, failure)
 }
 
 // watchOver notes the end of a watch.

@@ -61,8 +61,8 @@ var ofConversations = []mutation{
 	{
 		what: "never fall back to the most recent state after a 410",
 		dir:  protocol,
-		edits: one("case Expired, TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.sync(now)\n\t\t\treturn\n\t\t}\n\tcase Failed:\n\t\t// The server may",
-			"case TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.sync(now)\n\t\t\treturn\n\t\t}\n\tcase Failed:\n\t\t// The server may"),
+		edits: one(`{"expired", ifNotWatching, newest, newest, relist}`,
+			`{"expired", ifNotWatching, report, newest, relist}`),
 		trace: "expired",
 	},
 	{
