@@ -24,20 +24,26 @@
 //	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
 //	watch.go        when a watch is opened, and what follows its end
 //	event.go        what a watch brings: events, bookmarks, the resume version
-//	beside.go       what else happens while a watch is open, and in which order: repair, history check, refetch, verification
-//	refetched.go    keys for which the sink is ahead of the resume version
+//	refusal.go      what follows when the sink has taken a change, or has refused it
+//	rollback.go     what follows an answer that is older than what came before, or of another history
+//	fold.go         what the machine wants to know of a list
 //	backoff.go      how long to wait after a failure, and how many requests a minute may have
 //	idle.go         when a watch that brings nothing is given up
+//	reason.go       why requests end, and what follows; version.go: which versions move the resume version
+//	health.go       what others see, with status.go
+//
+// These are the conversation. Without the guests that follow, it is a client of a server that sends each event in order and readable,
+// and is never restored from a backup. The machine tells them what happens, and acts on what they say.
+//
+//	beside.go       what a step does for them, and in which order: repair, history check, refetch, verification
+//	history.go      whether this is still the same server, with the same history
 //	quarantine.go   the keys whose latest state the sink may lack
 //	refetch.go      the request for one such key, and what its answer means
-//	history.go      whether this is still the same server, with the same history
-//	rollback.go     what follows if it is not, or if an answer is older than what came before
-//	saved.go        where a copy can be saved, and how a machine continues from there
-//	refusal.go      what follows when the sink has taken a change, or has refused it
+//	refetched.go    keys for which the sink is ahead of the resume version
+//	late.go         what becomes of an event that is older than the resume version
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server
-//	fold.go         what the machine wants to know of a list
-//	reason.go       why requests end; version.go: how versions move the resume version; health.go, status.go: what others see
+//	saved.go        where a copy can be saved, and how a machine continues from there
 //
 // A test prints docs/states.md from this code. It is a table of each fact in each phase, and of what follows.
 //

@@ -92,8 +92,8 @@ func (w *world) lowest() version {
 	if w.unanswered {
 		low = min(low, w.reached)
 	}
-	if w.m.history.recent.events > 0 {
-		low = min(low, versionOf(w.m.history.recent.since))
+	if w.m.history.events > 0 {
+		low = min(low, versionOf(w.m.history.since))
 	}
 	if u := w.m.history.unverified; u != nil {
 		for _, q := range u.questions {

@@ -1,8 +1,6 @@
 package protocol
 
-import (
-	"github.com/relist-go/relist/object"
-)
+import "github.com/relist-go/relist/object"
 
 // Sum is what the machine has to know about a list.
 type Sum struct {

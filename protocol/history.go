@@ -117,6 +117,7 @@ func (h *history) suspect(resume string) {
 		u.suspicion = ofServer
 	case ofStorage:
 		u.suspicion = ofNextServer
+	case ofServer, ofNextServer: // a list helps already
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *stage) silentUntilEnd(t *testing.T) {
 		}
 		if disconnect, ok := sent[Cancel](s); ok {
 			watch, ok := sent[Watch](s)
-			if from, _ := s.m.history.recent.repeats(s.m.resume); disconnect.Reason != IdleTimeout || !ok || watch.Version != from {
+			if from, _ := s.m.history.repeats(s.m.resume); disconnect.Reason != IdleTimeout || !ok || watch.Version != from {
 				t.Fatalf("effects are %v, want a watch from %s after idle time", s.effects, from)
 			}
 			s.step(Opened{})

@@ -1,8 +1,6 @@
 package protocol
 
-import (
-	"time"
-)
+import "time"
 
 // Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
 // no clock; its random numbers come from [Rules.Rand]. One goroutine owns it.
@@ -22,7 +20,7 @@ type Machine struct {
 
 	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
-	// The guests: what is done beside the conversation, see beside.go. Each knows nothing of the others and of the machine.
+	// The guests: what is done beside the conversation, see beside.go.
 	history    history
 	quarantine quarantine
 	verify     verification

@@ -1,0 +1,152 @@
+package protocol_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/internal/hook"
+	"github.com/relist-go/relist/protocol"
+	"github.com/relist-go/relist/trace"
+)
+
+// ladder has the machines that play a trace, one after the other, until one does what the file says. The last one is whole.
+var ladder = []struct {
+	name string
+	has  []protocol.Guest
+}{
+	{"alone", nil},
+	{"quarantine", []protocol.Guest{protocol.Quarantine}},
+	{"history", []protocol.Guest{protocol.Quarantine, protocol.History}},
+	{"verify", []protocol.Guest{protocol.Quarantine, protocol.Verify}},
+	{"saved", []protocol.Guest{protocol.Quarantine, protocol.Saved}},
+	{"several", []protocol.Guest{protocol.Quarantine, protocol.History, protocol.Verify, protocol.Saved}},
+}
+
+const guestsHead = `Which golden traces need a guest of the machine. The page is written by
+go test ./protocol -run TestGuests -update; do not edit it.
+
+A trace needs "quarantine" if it passes with the conversation and the quarantine, and not with the conversation
+alone; it needs "history", "verify" or "saved" if it passes with these and that one; and "several" otherwise.
+Those that are not named pass with the conversation alone.
+
+`
+
+// The conversation is a client by itself. Without a guest it plays every golden trace that is not about what the guest is for. An
+// object that it cannot use is a problem that it reports, and whatever the server does, it sends few requests more.
+func TestGuests(t *testing.T) {
+	names, err := filepath.Glob("../testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed, all := map[string]int{}, 0
+	var rows strings.Builder
+	for _, path := range names {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := parse(t, path, src); f.Program() != "mirror" {
+			continue
+		}
+		all++
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		alone := play(t, path, src, nil)
+		needs := need(t, path, src, alone)
+		if passed[needs]++; needs == "alone" {
+			continue
+		}
+		fmt.Fprintf(&rows, "%-40s %s\n", name, needs)
+		if sent := lines(alone, "> "); 2*sent > 3*lines(src, "> ") {
+			t.Errorf("%s: the conversation alone sends %d requests: does it end?\n%s", name, sent, alone)
+		}
+		if needs == "quarantine" && lines(alone, "! ") == 0 {
+			t.Errorf("%s: the conversation alone reports no problem", name)
+		}
+	}
+	head := guestsHead + fmt.Sprintf("%d traces; ", all)
+	for i, rung := range ladder {
+		if head += fmt.Sprintf("%s: %d", rung.name, passed[rung.name]); i < len(ladder)-1 {
+			head += ", "
+		}
+	}
+	page := head + "\n\n" + rows.String()
+	const file = "testdata/guests.txt"
+	if *protocol.Rewrite {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != page {
+		t.Errorf("%s is not what the traces need; run go test ./protocol -run TestGuests -update, and read the diff. It is now:\n%s", file, page)
+	}
+}
+
+// need returns the first rung of the ladder that does what a trace says. alone is what the first one does.
+func need(t *testing.T, path string, src, alone []byte) string {
+	t.Helper()
+	if bytes.Equal(alone, src) {
+		return "alone"
+	}
+	for _, rung := range ladder[1:] {
+		if bytes.Equal(play(t, path, src, rung.has), src) {
+			return rung.name
+		}
+	}
+	t.Errorf("%s: the whole machine does something else", path)
+	return ""
+}
+
+func lines(text []byte, begin string) int { return bytes.Count(text, []byte("\n"+begin)) }
+
+func parse(t *testing.T, path string, src []byte) *trace.File {
+	t.Helper()
+	f, err := trace.Parse(path, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// play returns the text of a run in which the machine has only these guests.
+func play(t *testing.T, path string, src []byte, has []protocol.Guest) []byte {
+	t.Helper()
+	got, _ := trace.Replay(parse(t, path, src), func(env trace.Env) (trace.Client, error) {
+		c, err := trace.Mirror(env)
+		if err != nil {
+			return nil, err
+		}
+		return &partial{Client: c, has: has}, nil
+	}, nil) // a run that differs returns an error, and its text
+	return got
+}
+
+// partial is a client whose machine lacks guests.
+type partial struct {
+	trace.Client
+	has []protocol.Guest
+}
+
+func (p *partial) Run(ctx context.Context) error {
+	return p.Client.Run(hook.With[hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]](ctx, func(_ time.Time, m *protocol.Machine, in protocol.Input, _ []protocol.Effect) {
+		for _, guest := range ladder[len(ladder)-1].has {
+			if !slices.Contains(p.has, guest) {
+				m.LeaveOut(guest, in)
+			}
+		}
+	}))
+}
+
+// Saved is what the command "restart saved" takes.
+func (p *partial) Saved() any { return p.Client.(interface{ Saved() any }).Saved() }
