@@ -8,9 +8,9 @@ type backoff struct {
 	// answeredStep and unreachableStep are the places on the two backoff schedules.
 	answeredStep, unreachableStep int
 
-	// outage: there was a delay that means an outage, see [Machine.meansOutage]. It ends when a list is applied, or when a
+	// afterOutage: there was a delay that means an outage, see [Machine.meansOutage]. It ends when a list is applied, or when a
 	// watch has been healthy.
-	outage bool
+	afterOutage bool
 
 	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a delay. The machine
 	// does that once. After each further short watch, it waits before it opens the next one, until a watch has been healthy.
@@ -65,7 +65,7 @@ var (
 
 // becomeWaiting backs off after a failure, and then continues.
 func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
-	m.backOff(now, m.backoff.next(m.rules, then, failure), then, failure)
+	m.backOff(now, m.backoff.delay(m.rules, then, failure), then, failure)
 }
 
 // backOff sends nothing until a delay has passed and there is a token for the next request.
@@ -81,61 +81,61 @@ func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until:
 
 // after takes the end of a watch. If the watch was healthy, all delays begin again. If the watch brought something, the failures
 // before it no longer count.
-func (p *backoff) after(w *watching, now time.Time) {
+func (b *backoff) after(w *watching, now time.Time) {
 	if w.open && w.lasted(now) {
-		*p = backoff{watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
+		*b = backoff{watchesFullAt: b.watchesFullAt, listsFullAt: b.listsFullAt}
 	}
 	if w.progress {
-		p.failures, p.emptyWatches = 0, 0
+		b.failures, b.emptyWatches = 0, 0
 	}
 }
 
 // listed records that a list was applied: the failures before it no longer count.
-func (p *backoff) listed() { p.failures, p.outage = 0, false }
+func (b *backoff) listed() { b.failures, b.afterOutage = 0, false }
 
-// next returns the delay before the next request, and moves along the schedule. The delay is never shorter than the server's
+// delay returns the delay before the next request, and moves along the schedule. The delay is never shorter than the server's
 // Retry-After. Jitter is added to that, so that clients with the same Retry-After do not come back together.
-func (p *backoff) next(r *Rules, then next, failure Failure) time.Duration {
-	step, schedule := &p.answeredStep, answeredDelays
+func (b *backoff) delay(r *Rules, then next, failure Failure) time.Duration {
+	step, schedule := &b.answeredStep, answeredDelays
 	if failure.Reason == Unreachable {
-		step, schedule = &p.unreachableStep, unreachableDelays
+		step, schedule = &b.unreachableStep, unreachableDelays
 	}
-	b := min(time.Duration(schedule[min(*step, len(schedule)-1)]*float64(r.Base)), r.Cap)
+	base := min(time.Duration(schedule[min(*step, len(schedule)-1)]*float64(r.Base)), r.Cap)
 	last := *step >= len(schedule)-1
 	*step++
-	floor := max(b, failure.retryAfter())
+	floor := max(base, failure.retryAfter())
 	if failure.Reason == Unreachable && then == toList && last {
 		// When the server is back, each client without a copy sends a list. The jitter spreads these lists.
-		return floor + r.jitter(max(b, r.scaled(spread)))
+		return floor + r.jitter(max(base, r.scaled(spread)))
 	}
-	return floor + r.jitter(b)
+	return floor + r.jitter(base)
 }
 
 // bucket returns the bucket from which requests of a kind take their tokens.
-func (p *backoff) bucket(kind next) *time.Time {
+func (b *backoff) bucket(kind next) *time.Time {
 	if kind == toWatch {
-		return &p.watchesFullAt
+		return &b.watchesFullAt
 	}
-	return &p.listsFullAt
+	return &b.listsFullAt
 }
 
 // take takes a token for a request.
-func (p *backoff) take(r *Rules, kind next, now time.Time) {
-	full := p.bucket(kind)
+func (b *backoff) take(r *Rules, kind next, now time.Time) {
+	full := b.bucket(kind)
 	*full = latest(*full, now).Add(r.scaled(refill))
 }
 
 // nextToken returns when there is a token for a request.
-func (p *backoff) nextToken(r *Rules, kind next) time.Time {
-	return p.bucket(kind).Add(-(burst - 1) * r.scaled(refill))
+func (b *backoff) nextToken(r *Rules, kind next) time.Time {
+	return b.bucket(kind).Add(-(burst - 1) * r.scaled(refill))
 }
 
 // until returns how long a request has to wait for a token.
-func (p *backoff) until(r *Rules, kind next, now time.Time) time.Duration {
-	return max(p.nextToken(r, kind).Sub(now), 0)
+func (b *backoff) until(r *Rules, kind next, now time.Time) time.Duration {
+	return max(b.nextToken(r, kind).Sub(now), 0)
 }
 
 // credit puts a token back into each bucket, for a list that the program asked for and for the watch after it.
-func (p *backoff) credit(r *Rules) {
-	p.watchesFullAt, p.listsFullAt = p.watchesFullAt.Add(-r.scaled(refill)), p.listsFullAt.Add(-r.scaled(refill))
+func (b *backoff) credit(r *Rules) {
+	b.watchesFullAt, b.listsFullAt = b.watchesFullAt.Add(-r.scaled(refill)), b.listsFullAt.Add(-r.scaled(refill))
 }

@@ -31,7 +31,7 @@ func TestCurvesOfPauses(t *testing.T) {
 			rules := defaults()
 			var got []time.Duration
 			for range c.want {
-				got = append(got, p.next(&rules, toWatch, c.failure))
+				got = append(got, p.delay(&rules, toWatch, c.failure))
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("the delays are %v, want %v", got, c.want)
@@ -39,7 +39,7 @@ func TestCurvesOfPauses(t *testing.T) {
 			rules.Rand = func() float64 { return 0.999 }
 			p = backoff{}
 			for i, least := range c.want {
-				if got := p.next(&rules, toWatch, c.failure); got <= least || got >= 2*least {
+				if got := p.delay(&rules, toWatch, c.failure); got <= least || got >= 2*least {
 					t.Errorf("delay %d is %v at most, want less than twice %v", i, got, least)
 				}
 			}
@@ -73,7 +73,7 @@ func TestCurvesGoOnWhereTheyWere(t *testing.T) {
 	rules := defaults()
 	var got []time.Duration
 	for _, failure := range []Failure{failed(Unreachable, 0), failed(Denied, 403), failed(Unreachable, 0), failed(Throttled, 429), failed(Denied, 403), failed(Failed, 500)} {
-		got = append(got, p.next(&rules, toWatch, failure))
+		got = append(got, p.delay(&rules, toWatch, failure))
 	}
 	ms := time.Millisecond
 	if want := []time.Duration{800 * ms, 800 * ms, 1600 * ms, 800 * ms, 800 * ms, 1200 * ms}; !slices.Equal(got, want) {
@@ -97,9 +97,9 @@ func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rules := defaults()
 			begun := newStage().at
-			p := backoff{answeredStep: 4, outage: true, watchesFullAt: begun.Add(time.Minute)}
+			p := backoff{answeredStep: 4, afterOutage: true, watchesFullAt: begun.Add(time.Minute)}
 			p.after(&watching{asked: begun, open: c.open, timeout: c.timeout}, begun.Add(c.alive))
-			if got := p.next(&rules, toWatch, failed(Denied, 403)); got != c.want {
+			if got := p.delay(&rules, toWatch, failed(Denied, 403)); got != c.want {
 				t.Errorf("the delay is %v, want %v", got, c.want)
 			}
 			if !p.watchesFullAt.Equal(begun.Add(time.Minute)) {
@@ -120,13 +120,13 @@ func TestRetryAfter(t *testing.T) {
 		var p backoff
 		failure := failed(Throttled, 429)
 		failure.RetryAfter = c.asked
-		if got := p.next(&rules, toList, failure); got != c.want {
+		if got := p.delay(&rules, toList, failure); got != c.want {
 			t.Errorf("asked for %v, the delay is %v, want %v", c.asked, got, c.want)
 		}
 		rules := rules
 		rules.Rand = func() float64 { return 0.5 }
 		p = backoff{}
-		if got := p.next(&rules, toList, failure); got != c.want+400*time.Millisecond {
+		if got := p.delay(&rules, toList, failure); got != c.want+400*time.Millisecond {
 			t.Errorf("asked for %v, the delay with jitter is %v, want %v", c.asked, got, c.want+400*time.Millisecond)
 		}
 	}

@@ -65,7 +65,7 @@ func toListAt100(s *stage) {
 func toWatchAt100(s *stage) {
 	s.settled()
 	s.step(Ended{failed(Throttled, 429)})
-	s.m.backoff.outage = false // the rows are about a server that has been well
+	s.m.backoff.afterOutage = false // the rows are about a server that has been well
 }
 
 func listingAt100(s *stage) {

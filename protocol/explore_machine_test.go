@@ -142,7 +142,7 @@ history: rules recent unverified nextListCheck
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion
-backoff: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
+backoff: answeredStep unreachableStep afterOutage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
 idleLimits: bookmarkGap learnedLimit
 health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil

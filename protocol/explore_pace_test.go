@@ -178,7 +178,7 @@ func (p *pacer) encode() string {
 		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.repeats.begun, phase.afterLongList)
 	}
 	u := m.backoff
-	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredDelays)), min(u.unreachableStep, len(unreachableDelays)), u.outage, u.reopenedAtOnce,
+	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredDelays)), min(u.unreachableStep, len(unreachableDelays)), u.afterOutage, u.reopenedAtOnce,
 		min(u.failures, maxFailures), u.emptyWatches, in(m.history.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.quarantine.noRefetchUntil))

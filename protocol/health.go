@@ -99,7 +99,7 @@ func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted t
 	if !m.meansOutage(reason) {
 		return NoNews, 0
 	}
-	m.backoff.outage = true // for a list that follows a 410, see relist
+	m.backoff.afterOutage = true // for a list that follows a 410, see relist
 	switch {
 	case h.outage.on():
 		if !h.outage.told[reason] {

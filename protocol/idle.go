@@ -32,9 +32,9 @@ const (
 )
 
 // limit returns how long the next watch may be idle before its first bookmark.
-func (s *idleLimits) limit(r *Rules) time.Duration {
-	if s.learnedLimit > 0 {
-		return s.learnedLimit
+func (l *idleLimits) limit(r *Rules) time.Duration {
+	if l.learnedLimit > 0 {
+		return l.learnedLimit
 	}
 	return minIdle + r.jitter(maxIdle-minIdle)
 }
@@ -55,18 +55,18 @@ func (m *Machine) idleAt(p *watching) time.Time {
 
 // ended learns from a watch that was given up. If the watch never brought a bookmark, the server may have had nothing to send, so
 // the next watch may be idle for twice as long.
-func (s *idleLimits) ended(p *watching) {
+func (l *idleLimits) ended(p *watching) {
 	if p.bookmark.IsZero() {
-		s.learnedLimit = min(2*p.idleLimit, time.Hour)
+		l.learnedLimit = min(2*p.idleLimit, time.Hour)
 	}
 }
 
 // signOfLife learns from an event or a bookmark. If the event comes right after the watch was asked for, then the watch before
 // was dead and not merely idle, so the first limit is used again. If the event comes later, the machine learns nothing, even if
 // the event is the first thing that the watch brings: some proxies hold the head of an answer back until there is an event.
-func (s *idleLimits) signOfLife(r *Rules, now time.Time, p *watching) {
-	if s.learnedLimit > 0 && !p.progress && now.Sub(p.asked) < backlogWithin {
-		s.learnedLimit = 0
-		p.idleLimit = s.limit(r)
+func (l *idleLimits) signOfLife(r *Rules, now time.Time, p *watching) {
+	if l.learnedLimit > 0 && !p.progress && now.Sub(p.asked) < backlogWithin {
+		l.learnedLimit = 0
+		p.idleLimit = l.limit(r)
 	}
 }

@@ -309,9 +309,9 @@ func (m *Machine) relist(now time.Time, failure Failure) {
 		m.mostRecentNext = true
 	}
 	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-	if failure.Reason == Expired && m.backoff.outage {
+	if failure.Reason == Expired && m.backoff.afterOutage {
 		m.backOff(now, failure.retryAfter()+m.rules.jitter(m.rules.scaled(spread)), toList, failure)
 		return
 	}
-	m.backOff(now, m.backoff.next(m.rules, toList, Failure{Reason: Unversioned, RetryAfter: failure.RetryAfter}), toList, failure)
+	m.backOff(now, m.backoff.delay(m.rules, toList, Failure{Reason: Unversioned, RetryAfter: failure.RetryAfter}), toList, failure)
 }

@@ -113,14 +113,14 @@ func (m *Machine) answered(now time.Time, in Refetched) {
 
 // answers reports whether an answer is about the key that was asked for, and whether its version can be compared with those of
 // events.
-func (a *refetch) answers(in Refetched) bool {
+func (r *refetch) answers(in Refetched) bool {
 	switch {
 	case in.Failure.Code == 400, !object.IsComparable(in.Version) && in.Failure.Reason == 0:
 		return false
-	case a.key == "":
+	case r.key == "":
 		return true // the version says all
 	}
-	return !in.More && len(in.Items) <= 1 && (len(in.Items) == 0 || in.Items[0].Meta.Key == a.key)
+	return !in.More && len(in.Items) <= 1 && (len(in.Items) == 0 || in.Items[0].Meta.Key == r.key)
 }
 
 // refetchedKey brings the sink's object of a key in line with the server's answer.

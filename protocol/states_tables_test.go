@@ -83,7 +83,7 @@ func printRanges() string {
 		{"first delay after an answer with Retry-After: 7200", pauseAfter(0, Throttled, 2*time.Hour)},
 		{"list after an outage, if the watch is answered with 410", func(s *stage) time.Duration {
 			s.listed()
-			s.m.backoff.outage = true
+			s.m.backoff.afterOutage = true
 			s.step(Ended{failed(Expired, 410)})
 			return s.m.Wake().Sub(s.at)
 		}},
@@ -119,7 +119,7 @@ func pauseAfter(step int, reason Reason, retryAfter time.Duration) func(*stage) 
 		if reason == Unreachable {
 			then = toWatch
 		}
-		return s.m.backoff.next(s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
+		return s.m.backoff.delay(s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
 	}
 }
 
