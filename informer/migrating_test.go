@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -78,7 +79,7 @@ func listAndWatch(ctx context.Context, pods *listwatch.Client[*Pod]) error {
 		if err != nil {
 			return err // 410: list again
 		}
-		if event.Err == nil && event.Type != source.Bookmark {
+		if event.Err == nil && event.Type != object.Bookmark {
 			fmt.Println(event.Type, event.Meta.Key)
 		}
 	}

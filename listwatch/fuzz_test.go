@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/listwatch/format"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -56,7 +56,7 @@ func FuzzFrame(f *testing.F) {
 		}
 		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d, encoding: d.encodings[0]}
 		event, err := w.decode(transport.Frame{Data: data})
-		word, object, parseErr := JSON.SplitEvent(data, true)
+		word, raw, parseErr := JSON.SplitEvent(data, true)
 		if parseErr != nil {
 			if err == nil && event.Err == nil {
 				t.Fatalf("%q is no envelope, and gave %+v", data, event)
@@ -69,11 +69,11 @@ func FuzzFrame(f *testing.F) {
 		if event.Type.String() != word {
 			t.Fatalf("%q has type %s, got %v", data, word, event.Type)
 		}
-		if event.Type == source.Bookmark || event.Err != nil {
+		if event.Type == object.Bookmark || event.Err != nil {
 			return
 		}
 		var want *unstructured.Unstructured
-		if err := unmarshal(object, &want); err != nil {
+		if err := unmarshal(raw, &want); err != nil {
 			t.Fatalf("%q gave %+v, parsed it is %v", data, event, err)
 		}
 		if diff := cmp.Diff(want.Object, event.Object.Object); diff != "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -164,10 +165,10 @@ func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], t
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	if e, err := watch.Next(); err != nil || e.Type != source.Modified || e.Meta.ResourceVersion != "6" || (e.Object.Text == "three") != text {
+	if e, err := watch.Next(); err != nil || e.Type != object.Modified || e.Meta.ResourceVersion != "6" || (e.Object.Text == "three") != text {
 		t.Errorf("event %+v, %v", e, err)
 	}
-	if e, err := watch.Next(); err != nil || e.Type != source.Bookmark || e.Meta.ResourceVersion != "7" {
+	if e, err := watch.Next(); err != nil || e.Type != object.Bookmark || e.Meta.ResourceVersion != "7" {
 		t.Errorf("bookmark %+v, %v", e, err)
 	}
 	if _, err := watch.Next(); !errors.Is(err, io.EOF) {

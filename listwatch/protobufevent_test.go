@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -117,7 +117,7 @@ func FuzzProtobufEvent(f *testing.F) {
 		if err != nil {
 			return // an ERROR, a type that is unknown, a bookmark that is torn
 		}
-		if event.Err == nil && event.Type != source.Bookmark && event.Type.String() != reference.Type {
+		if event.Err == nil && event.Type != object.Bookmark && event.Type.String() != reference.Type {
 			t.Fatalf("%x has type %q, got %v", data, reference.Type, event.Type)
 		}
 		if word, object, splitErr := Protobuf.SplitEvent(data, false); splitErr != nil || event.Err == nil && (word != event.Type.String() || len(object) == 0) {

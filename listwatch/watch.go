@@ -93,8 +93,8 @@ func (w *watch[T]) Close() error {
 // event or not an event at all.
 func (w *watch[T]) decode(frame transport.Frame) (source.Event[T], error) {
 	kind := w.kind
-	event, object, err := w.split(frame, false)
-	if err == nil && event.Err != nil && !w.encoding.Valid(object) {
+	event, raw, err := w.split(frame, false)
+	if err == nil && event.Err != nil && !w.encoding.Valid(raw) {
 		// The guess took everything up to the frame's end for the object, which is wrong if other members follow it.
 		w.kind = kind // one event tells its kind once
 		event, _, err = w.split(frame, true)
@@ -102,35 +102,35 @@ func (w *watch[T]) decode(frame transport.Frame) (source.Event[T], error) {
 	return event, err
 }
 
-func (w *watch[T]) split(frame transport.Frame, careful bool) (event source.Event[T], object []byte, err error) {
-	word, object, err := w.encoding.SplitEvent(frame.Data, careful)
+func (w *watch[T]) split(frame transport.Frame, careful bool) (event source.Event[T], raw []byte, err error) {
+	word, raw, err := w.encoding.SplitEvent(frame.Data, careful)
 	if err != nil {
 		return event, nil, fmt.Errorf("%w: %w (%.200q)", errMalformed, err, frame.Redact(frame.Data))
 	}
 	if word == "ERROR" {
-		return event, nil, statusError(w.encoding, frame, object)
+		return event, nil, statusError(w.encoding, frame, raw)
 	}
 	typ, ok := parseType(word)
 	if !ok {
 		return event, nil, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, frame.Redact([]byte(word)))
 	}
-	if typ == source.Bookmark {
-		event, err = w.bookmark(object)
-		return event, object, err
+	if typ == object.Bookmark {
+		event, err = w.bookmark(raw)
+		return event, raw, err
 	}
-	event = w.event(typ, object)
-	return event, object, w.shard.check(event.Meta)
+	event = w.event(typ, raw)
+	return event, raw, w.shard.check(event.Meta)
 }
 
-func (w *watch[T]) event(typ source.Type, object []byte) source.Event[T] {
-	kind := w.encoding.Kind(object, false)
+func (w *watch[T]) event(typ object.EventType, raw []byte) source.Event[T] {
+	kind := w.encoding.Kind(raw, false)
 	if err := w.kind.suspect(kind); err != nil {
-		bad := refuse(w.encoding, object, err)
+		bad := refuse(w.encoding, raw, err)
 		// Also if the event says DELETED, because an object of this resource was not deleted.
-		return source.Event[T]{Type: source.Modified, Meta: bad.Meta, Err: bad}
+		return source.Event[T]{Type: object.Modified, Meta: bad.Meta, Err: bad}
 	}
 	event := source.Event[T]{Type: typ}
-	event.Object, event.Meta, event.Err = w.decoder.decode(w.encoding, object, schema.GroupVersionKind{})
+	event.Object, event.Meta, event.Err = w.decoder.decode(w.encoding, raw, schema.GroupVersionKind{})
 	if event.Err == nil && w.kind.learn(kind) && w.learn != nil {
 		w.learn(w.kind)
 	}
@@ -139,22 +139,22 @@ func (w *watch[T]) event(typ source.Type, object []byte) source.Event[T] {
 
 // bookmark reads a BOOKMARK. Its object contains little more than a resourceVersion, so bookmark does not
 // decode it into a T.
-func (w *watch[T]) bookmark(object []byte) (source.Event[T], error) {
-	version, end, err := w.encoding.Bookmark(object)
+func (w *watch[T]) bookmark(raw []byte) (source.Event[T], error) {
+	version, end, err := w.encoding.Bookmark(raw)
 	if err != nil {
 		return source.Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
 	}
-	return source.Event[T]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
+	return source.Event[T]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }
 
 // lost returns the event for a frame that was larger than the limit. One object is lost, and the stream
 // continues with the others. The frame's first bytes tell which object it is, as far as they contain it.
 func (w *watch[T]) lost(tooLarge *frames.TooLargeError) source.Event[T] {
-	event := source.Event[T]{Type: source.Modified}
-	word, object, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected
-	if typ, ok := parseType(word); ok && typ != source.Bookmark && len(object) > 0 {
-		event.Meta = w.encoding.Identify(object).Meta()
-		if w.kind.check(w.encoding.Kind(object, false)) == nil {
+	event := source.Event[T]{Type: object.Modified}
+	word, raw, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected
+	if typ, ok := parseType(word); ok && typ != object.Bookmark && len(raw) > 0 {
+		event.Meta = w.encoding.Identify(raw).Meta()
+		if w.kind.check(w.encoding.Kind(raw, false)) == nil {
 			event.Type = typ
 		}
 	}
@@ -162,9 +162,9 @@ func (w *watch[T]) lost(tooLarge *frames.TooLargeError) source.Event[T] {
 	return event
 }
 
-// parseType is the inverse of source.Type.String.
-func parseType(word string) (source.Type, bool) {
-	for t := source.Added; t <= source.Bookmark; t++ {
+// parseType is the inverse of object.EventType.String.
+func parseType(word string) (object.EventType, bool) {
+	for t := object.Added; t <= object.Bookmark; t++ {
 		if t.String() == word {
 			return t, true
 		}

@@ -3,7 +3,7 @@ package relistprom
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
@@ -63,7 +63,7 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 	listed, durations := c.listed.WithLabelValues(name), c.listDurations.WithLabelValues(name)
 	opened := c.opened.WithLabelValues(name)
 	verifications, differences := c.verifications.WithLabelValues(name), c.differences.WithLabelValues(name)
-	for typ := source.Added; typ <= source.Bookmark; typ++ {
+	for typ := object.Added; typ <= object.Bookmark; typ++ {
 		c.events.WithLabelValues(name, typ.String())
 	}
 	away := c.problems.WithLabelValues(name, serverClass)
@@ -82,7 +82,7 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 		},
 		WatchOpen: opened.Inc,
 		Event:     func(e reflector.Event) { c.events.WithLabelValues(name, e.Type.String()).Inc() },
-		Bookmark:  func(string) { c.events.WithLabelValues(name, source.Bookmark.String()).Inc() },
+		Bookmark:  func(string) { c.events.WithLabelValues(name, object.Bookmark.String()).Inc() },
 		WatchEnd: func(e reflector.WatchEnd) {
 			c.ended.WithLabelValues(name, e.Reason.String()).Inc()
 			switch e.Reason {

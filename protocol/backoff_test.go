@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // The delays after failures of one kind, drawn at their least.
@@ -317,7 +319,7 @@ func (s *storm) next() {
 	case *streaming:
 		s.onStream(p.open, s.endsInitial(s.newer(), good("a", s.newer(), "")))
 	case *watching:
-		s.onStream(p.open, event(Modified, bad(fmt.Sprint(s.dice.IntN(s.keys)), s.newer(), "")))
+		s.onStream(p.open, event(object.Modified, bad(fmt.Sprint(s.dice.IntN(s.keys)), s.newer(), "")))
 	}
 }
 

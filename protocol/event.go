@@ -25,7 +25,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		p.progress = true
 		m.lists.listsOutrunByWindow = 0
 		m.watchBrought(now)
-		if e.Type == Bookmark {
+		if e.Type == object.Bookmark {
 			m.bookmark(now, p, e.Item.Meta.ResourceVersion)
 			return
 		}
@@ -84,7 +84,7 @@ func (m *Machine) fateOf(e *Seen) fate {
 	switch {
 	case item.Err == nil:
 		return toSink
-	case e.Type != Deleted, !m.rules.SinkTells:
+	case e.Type != object.Deleted, !m.rules.SinkTells:
 		return broken
 	case item.IsHeld:
 		return toSink // the name is enough for a deletion: the object that the sink holds is deleted
@@ -110,7 +110,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	case tooLate:
 		m.quarantine.put(now, m.resume, item, errLate, outOfOrder)
 	case broken:
-		if e.Type != Deleted {
+		if e.Type != object.Deleted {
 			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		}
 		m.quarantine.put(now, m.resume, item, item.Err, unusable)
@@ -118,7 +118,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.quarantine.repair.wantUnnamed(now)
 		m.history.passed()
-		if resume, _ := advance(m.resume, item.Meta.ResourceVersion); !object.IsAnyVersion(m.resume) || e.Type != Added {
+		if resume, _ := advance(m.resume, item.Meta.ResourceVersion); !object.IsAnyVersion(m.resume) || e.Type != object.Added {
 			m.moveResume(resume)
 		}
 		return
@@ -129,17 +129,17 @@ func (m *Machine) event(now time.Time, e *Seen) {
 // passEvent moves the resume version past an event, unless it is one of the objects that a watch without a version begins with,
 // because these come in no order. The event joins [recent] only now, because a server is asked to repeat only events that the
 // resume version has passed.
-func (m *Machine) passEvent(typ Type, meta object.Meta) {
+func (m *Machine) passEvent(typ object.EventType, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
 	if err == nil && object.IsComparable(m.resume) && resume != m.resume {
-		m.history.event(m.resume, known{meta, typ == Deleted})
+		m.history.event(m.resume, known{meta, typ == object.Deleted})
 	} else {
 		m.history.late(meta)
 	}
 	switch {
 	case err != nil:
 		m.emit(Problem{Class: VersionProblem, Key: meta.Key, Err: err})
-	case !object.IsAnyVersion(m.resume) || typ != Added:
+	case !object.IsAnyVersion(m.resume) || typ != object.Added:
 		m.moveResume(resume)
 	}
 }
@@ -148,14 +148,14 @@ func (m *Machine) passEvent(typ Type, meta object.Meta) {
 //
 // A name has one object at a time. If the sink holds another object with this name, then that object was deleted, and the sink
 // has not learned of the deletion: the server lost the event, the sink refused it, or the watch began after it.
-func (m *Machine) apply(typ Type, item Item) {
+func (m *Machine) apply(typ object.EventType, item Item) {
 	how := Update
 	switch another := item.IsHeld && object.DifferentUID(item.Held.UID, item.Meta.UID); {
-	case another, typ == Deleted && item.Err != nil:
+	case another, typ == object.Deleted && item.Err != nil:
 		how = InferDelete
-	case typ == Deleted:
+	case typ == object.Deleted:
 		how = Delete
-	case typ == Added:
+	case typ == object.Added:
 		how = Add
 	}
 	m.pending = pending{how: how, typ: typ, item: item}

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // phaseSections are what happens in each phase.
@@ -89,7 +91,7 @@ var phaseSections = []section{
 			"The BOOKMARK that ends the initial events has the annotation `k8s.io/initial-events-end: \"true\"`.",
 		start: streamingAt100,
 		examples: []example{
-			{"ADDED, MODIFIED or DELETED", "events", nil, in(event(Added, good("a", "90", "")))},
+			{"ADDED, MODIFIED or DELETED", "events", nil, in(event(object.Added, good("a", "90", "")))},
 			{"BOOKMARK at 110", "events", nil, in(markAt("110"))},
 			{"the BOOKMARK at 120 that ends the initial events", "state complete", nil, ends("120")},
 			{"the BOOKMARK at 120 that ends the initial events, after a call of Relist", "Relist", in(ListWanted{1}), ends("120")},
@@ -101,9 +103,9 @@ var phaseSections = []section{
 			{"the stream ends earlier, for the second time", "no initial events", func(s *stage) { s.m.lists.incompleteStreams = 1 }, in(Ended{failed(ConnectionLost, 0)})},
 			{"nothing comes for 30 s", "no initial events", nil, timeIsUp},
 			{"nothing but changes and deletions comes for 30 s", "no initial events", func(s *stage) {
-				s.step(event(Modified, good("a", "101", "")))
+				s.step(event(object.Modified, good("a", "101", "")))
 				s.at = s.at.Add(20 * time.Second)
-				s.step(event(Added, good("c", "99", "")))
+				s.step(event(object.Added, good("c", "99", "")))
 			}, timeIsUp},
 			{"410, or Too large resource version", "410, too large, older", nil, in(Ended{failed(Expired, 410)})},
 			{"410, or Too large resource version, to a consistent request", "failure", in(Ended{failed(Expired, 410)}), in(Ended{failed(Expired, 410)})},
@@ -146,29 +148,29 @@ var phaseSections = []section{
 		text:  "The watch from 100 has been open for a minute, with a bookmark every 30 seconds.",
 		start: (*stage).settled,
 		examples: []example{
-			{"ADDED at 101", "events", nil, in(event(Added, good("b", "101", "")))},
-			{"MODIFIED at 101", "events", nil, in(event(Modified, good("a", "101", "90")))},
-			{"MODIFIED at 101 with a new UID", "events", nil, in(event(Modified, another("a", "101", "90")))},
-			{"DELETED at 101", "events", nil, in(event(Deleted, good("a", "101", "90")))},
-			{"DELETED at 101 with nothing but a readable name", "events", nil, in(event(Deleted, bad("a", "101", "90")))},
-			{"DELETED at 101 with nothing but a readable name, and the sink is no `Holder`", "events", func(s *stage) { s.m.rules.SinkTells = false }, in(event(Deleted, bad("a", "101", "")))},
-			{"MODIFIED at 101 that cannot be decoded", "events", nil, in(event(Modified, bad("a", "101", "90")))},
-			{"any event of another kind, even DELETED (a proxy has mixed up two streams)", "events", nil, in(event(Modified, bad("a", "101", "90")))},
-			{"any event without a readable name", "events", nil, in(event(Modified, bad("", "101", "")))},
-			{"MODIFIED at 101 that the sink refuses", "events", nil, refusedBySink(in(event(Modified, good("a", "101", "90"))))},
-			{"MODIFIED at 101 of the 101st object that the sink refuses", "sink refuses", refuse100, refusedBySink(in(event(Modified, good("a", "201", "90"))))},
-			{"MODIFIED at 99, held at 90", "events", nil, in(event(Modified, good("a", "99", "90")))},
-			{"MODIFIED without a resourceVersion", "events", nil, in(event(Modified, good("a", "", "90")))},
-			{"ADDED at 99, not held", "events", nil, in(event(Added, good("b", "99", "")))},
+			{"ADDED at 101", "events", nil, in(event(object.Added, good("b", "101", "")))},
+			{"MODIFIED at 101", "events", nil, in(event(object.Modified, good("a", "101", "90")))},
+			{"MODIFIED at 101 with a new UID", "events", nil, in(event(object.Modified, another("a", "101", "90")))},
+			{"DELETED at 101", "events", nil, in(event(object.Deleted, good("a", "101", "90")))},
+			{"DELETED at 101 with nothing but a readable name", "events", nil, in(event(object.Deleted, bad("a", "101", "90")))},
+			{"DELETED at 101 with nothing but a readable name, and the sink is no `Holder`", "events", func(s *stage) { s.m.rules.SinkTells = false }, in(event(object.Deleted, bad("a", "101", "")))},
+			{"MODIFIED at 101 that cannot be decoded", "events", nil, in(event(object.Modified, bad("a", "101", "90")))},
+			{"any event of another kind, even DELETED (a proxy has mixed up two streams)", "events", nil, in(event(object.Modified, bad("a", "101", "90")))},
+			{"any event without a readable name", "events", nil, in(event(object.Modified, bad("", "101", "")))},
+			{"MODIFIED at 101 that the sink refuses", "events", nil, refusedBySink(in(event(object.Modified, good("a", "101", "90"))))},
+			{"MODIFIED at 101 of the 101st object that the sink refuses", "sink refuses", refuse100, refusedBySink(in(event(object.Modified, good("a", "201", "90"))))},
+			{"MODIFIED at 99, held at 90", "events", nil, in(event(object.Modified, good("a", "99", "90")))},
+			{"MODIFIED without a resourceVersion", "events", nil, in(event(object.Modified, good("a", "", "90")))},
+			{"ADDED at 99, not held", "events", nil, in(event(object.Added, good("b", "99", "")))},
 			{"BOOKMARK at 150", "events", nil, in(markAt("150"))},
-			{"MODIFIED at 99, held at 99 or later", "events", nil, in(event(Modified, good("a", "99", "99")))},
-			{"DELETED at 99, not held", "events", nil, in(event(Deleted, good("b", "99", "")))},
+			{"MODIFIED at 99, held at 99 or later", "events", nil, in(event(object.Modified, good("a", "99", "99")))},
+			{"DELETED at 99, not held", "events", nil, in(event(object.Deleted, good("b", "99", "")))},
 			{"BOOKMARK at 99", "events", nil, in(markAt("99"))},
 			{"BOOKMARK without a resourceVersion", "events", nil, in(markAt(""))},
 			{"a clean close at the timeout of the watch", "ended, idleTimeout", untilTimeout, in(Ended{failed(Closed, 0)})},
 			{"a close or cut before the timeout, after 10 s or more", "ended, idleTimeout", nil, in(Ended{failed(ConnectionLost, 0)})},
-			{"a close or cut within 10 s, with events", "ended, idleTimeout", both(briefly, in(event(Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
-			{"a close or cut within 10 s, with events, for the second time", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.backoff.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
+			{"a close or cut within 10 s, with events", "ended, idleTimeout", both(briefly, in(event(object.Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
+			{"a close or cut within 10 s, with events, for the second time", "ended at once", both(briefly, in(event(object.Modified, good("a", "101", "90"))), func(s *stage) { s.m.backoff.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
 			{"a close or cut within 10 s, without events", "ended at once", briefly, in(Ended{failed(Closed, 0)})},
 			{"a close or cut within 1 s, without events, for the second time", "ended at once", both(briefly, func(s *stage) { s.m.backoff.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
 			{"a watch without a resourceVersion ends", "410, errors", noVersion, in(Ended{failed(Closed, 0)})},
@@ -237,6 +239,6 @@ func noVersion(s *stage) {
 func refuse100(s *stage) {
 	for i := range 100 {
 		s.full = errBadField
-		s.step(event(Added, good("k"+string(rune('A'+i/26))+string(rune('a'+i%26)), "101", "")))
+		s.step(event(object.Added, good("k"+string(rune('A'+i/26))+string(rune('a'+i%26)), "101", "")))
 	}
 }

@@ -99,7 +99,7 @@ func listCame(version string, items ...Item) func(*stage) {
 
 func quarantined(s *stage) {
 	s.settled()
-	s.step(event(Modified, bad("b", "105", "95")))
+	s.step(event(object.Modified, bad("b", "105", "95")))
 }
 
 func asked(s *stage) {
@@ -110,7 +110,7 @@ func asked(s *stage) {
 // unverifiedAt101 has a watch that has brought nothing after an event of b at 101 and a bookmark there.
 func unverifiedAt101(s *stage) {
 	s.settled()
-	s.step(event(Modified, good("b", "101", "95")))
+	s.step(event(object.Modified, good("b", "101", "95")))
 	s.step(markAt("102"))
 	s.step(Ended{failed(Unavailable, 503)})
 	s.tick()
@@ -120,8 +120,8 @@ func unverifiedAt101(s *stage) {
 // repeatingTwo has a watch that has to repeat b at 101 and the deletion of c at 102.
 func repeatingTwo(s *stage) {
 	s.settled()
-	s.step(event(Modified, good("b", "101", "95")))
-	s.step(event(Deleted, good("c", "102", "95")))
+	s.step(event(object.Modified, good("b", "101", "95")))
+	s.step(event(object.Deleted, good("c", "102", "95")))
 	s.step(Ended{failed(Unavailable, 503)})
 	s.tick()
 	s.step(Opened{})
@@ -130,7 +130,7 @@ func repeatingTwo(s *stage) {
 // relistedAt90 has a list that followed another history, and a watch after it.
 func relistedAt90(s *stage) {
 	repeatingTwo(s)
-	s.step(event(Modified, good("a", "101", "90")))
+	s.step(event(object.Modified, good("a", "101", "90")))
 	s.tick()
 	listCame("90", good("a", "80", "90"))(s)
 	s.step(Opened{})
@@ -151,7 +151,7 @@ func fencedAt110(s *stage) {
 
 func nameless(s *stage) {
 	s.settled()
-	s.step(event(Deleted, Item{Meta: object.Meta{ResourceVersion: "105"}, Err: errBadField}))
+	s.step(event(object.Deleted, Item{Meta: object.Meta{ResourceVersion: "105"}, Err: errBadField}))
 }
 
 func verifying(s *stage) {
@@ -165,7 +165,7 @@ func verifying(s *stage) {
 func manyBad(count int) func(*stage) {
 	return func(s *stage) {
 		for i := range count {
-			s.step(event(Added, bad("k"+string(rune('A'+i/26))+string(rune('a'+i%26)), "106", "")))
+			s.step(event(object.Added, bad("k"+string(rune('A'+i/26))+string(rune('a'+i%26)), "106", "")))
 		}
 	}
 }

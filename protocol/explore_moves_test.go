@@ -3,6 +3,8 @@ package protocol
 import (
 	"errors"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // move is one thing that may happen in a world. Moves that are of no use in a state are not made there: see make.
@@ -439,7 +441,7 @@ func (w *world) makeWatch(mv move) bool {
 		}
 		w.main.pos = at
 		w.sayBookmark(at, false)
-		w.step(&Seen{Type: Bookmark, Item: Item{Meta: metaOf(0, cell{at: at})}}, subject{})
+		w.step(&Seen{Type: object.Bookmark, Item: Item{Meta: metaOf(0, cell{at: at})}}, subject{})
 	case endWatch:
 		end := watchEnds[mv.b]
 		if !w.spend(breaks) {
@@ -501,12 +503,12 @@ func (w *world) openWatch(v version) bool {
 
 // deliver brings the next event of the stream.
 func (w *world) deliver(spoil int8) bool {
-	var typ Type
+	var typ object.EventType
 	var k int8
-	var object cell
+	var c cell
 	place := w.main.pos
 	if !w.main.initial {
-		if typ, k, object, place = w.srv.event(w.main.pos); place == 0 {
+		if typ, k, c, place = w.srv.event(w.main.pos); place == 0 {
 			return false
 		}
 	} else {
@@ -517,25 +519,25 @@ func (w *world) deliver(spoil int8) bool {
 		if w.main.sent == keys {
 			return spoil == whole && w.endInitial()
 		}
-		typ, k, object = Added, w.main.sent, state[w.main.sent]
+		typ, k, c = object.Added, w.main.sent, state[w.main.sent]
 		w.main.sent++
 	}
 	a := arrived{}
-	a.objects[k] = object
+	a.objects[k] = c
 	if spoil != whole && (spoil-1)%keys != k || !w.spoil(&a, spoil) {
 		return false
 	}
 	w.main.pos = place
 	if !w.main.initial && !a.nameless {
-		w.sent(thing{true, k, object, typ == Deleted})
+		w.sent(thing{true, k, c, typ == object.Deleted})
 	}
-	e := &Seen{Type: typ, Item: w.item(k, object, a.bad[k])}
+	e := &Seen{Type: typ, Item: w.item(k, c, a.bad[k])}
 	if a.nameless {
 		e.Item.Meta.Key, e.Item.Meta.UID, e.Item.Err = "", "", errBad
 		e.Item.Held, e.Item.IsHeld = Item{}.Held, false
 	}
-	w.sayEvent(typ, k, object, &a)
-	w.step(e, subject{key: k, object: object, list: a})
+	w.sayEvent(typ, k, c, &a)
+	w.step(e, subject{key: k, object: c, list: a})
 	return true
 }
 
@@ -546,7 +548,7 @@ func (w *world) endInitial() bool {
 	w.main.initial = false
 	w.sayBookmark(v, true)
 	w.step(&Seen{
-		Type: Bookmark, Item: Item{Meta: metaOf(0, cell{at: v})}, EndsInitial: true, Sum: &sum,
+		Type: object.Bookmark, Item: Item{Meta: metaOf(0, cell{at: v})}, EndsInitial: true, Sum: &sum,
 	}, subject{list: a, version: v})
 	return true
 }

@@ -123,7 +123,7 @@ func (p *pacer) moves() (all []*pacer) {
 		}
 	case p.main == watchRequest:
 		add("a bookmark", 0, &Seen{
-			Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "101"}}, EndsInitial: true, Sum: &Sum{Version: "101"},
+			Type: object.Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "101"}}, EndsInitial: true, Sum: &Sum{Version: "101"},
 		})
 		for _, reason := range []Reason{Closed, ConnectionLost, Expired, Failed} {
 			add("the watch ends: "+reason.String(), 0, Ended{Failure: failureOf(reason, 0)})

@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/relist-go/relist/object"
+
 // The server of the explorer: a log of writes over two keys, which a restored backup may take back. That it compacts old
 // writes away is seen in nothing but a 410, so a server may answer so whenever something has been written since the version
 // that it is asked for.
@@ -126,18 +128,18 @@ func (s *server) restore(v version) {
 
 // event returns the first event of a watch after a version, as it comes over the wire, and its place in the log; zero if there
 // is none yet.
-func (s *server) event(after version) (typ Type, k int8, object cell, place version) {
+func (s *server) event(after version) (typ object.EventType, k int8, c cell, place version) {
 	for v := max(after, s.base) + 1; v <= s.head(); v++ {
 		w := s.entry(v)
 		before := s.at(v - 1).selected[w.key]
 		now := s.at(v).selected[w.key]
 		switch w.kind {
 		case create, enter, grant:
-			return Added, w.key, now, v
+			return object.Added, w.key, now, v
 		case change:
-			return Modified, w.key, now, v
+			return object.Modified, w.key, now, v
 		case remove, leave:
-			return Deleted, w.key, cell{before.uid, v}, v
+			return object.Deleted, w.key, cell{before.uid, v}, v
 		default: // of nothing that the watch is about
 		}
 	}

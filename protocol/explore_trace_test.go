@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // A path is printed as a golden trace, as docs/trace-format.md describes it. What that language cannot say (what happens to
@@ -156,11 +158,11 @@ func objectText(k int8, c cell, bad bool) string {
 	return text
 }
 
-func (w *world) sayEvent(typ Type, k int8, c cell, a *arrived) {
+func (w *world) sayEvent(typ object.EventType, k int8, c cell, a *arrived) {
 	if w.lines == nil {
 		return
 	}
-	word := [...]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED"}[typ]
+	word := [...]string{object.Added: "ADDED", object.Modified: "MODIFIED", object.Deleted: "DELETED"}[typ]
 	if w.ask.state != unasked {
 		w.say("# Meanwhile, on the watch:")
 	}

@@ -28,9 +28,10 @@ type (
 	// connection over which that list came was closed before: the server may have been started again in between.
 	Opened struct{ Reconnected bool }
 
-	// Seen says that the stream delivered an event. It is a pointer, and the driver uses it again for the next event.
+	// Seen says that the stream delivered an event; an ERROR is an [Ended]. It is a pointer, and the driver uses it again for the
+	// next event.
 	Seen struct {
-		Type Type
+		Type object.EventType
 		Item Item
 
 		// EndsInitial marks the bookmark that ends the initial events; Sum is then what [Fold] makes of the collected objects.
@@ -95,17 +96,6 @@ type Item struct {
 	Held   object.Meta
 	IsHeld bool
 }
-
-// Type is the type of a watch event.
-type Type uint8
-
-// The types of a watch event. An ERROR is an [Ended].
-const (
-	Added Type = iota + 1
-	Modified
-	Deleted
-	Bookmark
-)
 
 func (Tick) input()           {}
 func (Listed) input()         {}

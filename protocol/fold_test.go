@@ -147,7 +147,7 @@ func TestComparison(t *testing.T) {
 		{name: "another object is held", item: other, differs: true},
 		{name: "not held", item: good("a", "95", ""), differs: true},
 		{name: "held without UID and version", item: cleared},
-		{name: "an event has come since", item: good("a", "95", "94"), before: in(event(Modified, good("a", "102", "94")))},
+		{name: "an event has come since", item: good("a", "95", "94"), before: in(event(object.Modified, good("a", "102", "94")))},
 		{name: "in quarantine", item: good("a", "95", "94"), before: func(s *stage) { s.m.quarantine.entries["a"] = &entry{} }},
 		{name: "an answer has told it", item: good("a", "95", "110"), before: func(s *stage) { s.m.quarantine.versions = refetchVersions{"a": "110"} }},
 	} {

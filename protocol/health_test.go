@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // A sink that refuses the whole state has been failing since it first did, and the delays grow, whether the state comes as a
@@ -16,7 +18,7 @@ func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 		"list": {FromCache, func(s *stage) { s.step(Listed{Sum: s.sum("100", good("a", "90", ""))}) }},
 		"initial events": {Streaming, func(s *stage) {
 			s.step(Opened{})
-			s.step(event(Added, good("a", "90", "")))
+			s.step(event(object.Added, good("a", "90", "")))
 			s.step(s.endsInitial("100", good("a", "90", "")))
 		}},
 	} {

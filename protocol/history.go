@@ -282,10 +282,10 @@ func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 	want := left[0]
 	same := meta.ResourceVersion == want.ResourceVersion
 	switch {
-	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
+	case e.Type == object.Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
 	case !object.Older(p.version, meta.ResourceVersion):
 		return false, nil
-	case same && meta.Key == want.Key && !object.DifferentUID(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
+	case same && meta.Key == want.Key && !object.DifferentUID(meta.UID, want.UID) && want.gone == (e.Type == object.Deleted) && e.Type != object.Bookmark:
 		p.repeats = repetition{left: left[1:], begun: true}
 		if h.repeated(want, len(left)-1); len(left) == 1 {
 			h.unverified = nil

@@ -49,7 +49,7 @@ func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
 	s.settled()
 	for i := range maxRefused + 1 {
 		s.full = errBadField
-		s.step(event(Added, good(fmt.Sprint("a", i), fmt.Sprint(101+i), "")))
+		s.step(event(object.Added, good(fmt.Sprint("a", i), fmt.Sprint(101+i), "")))
 	}
 	point := s.m.Point()
 	for _, newest := range point.Newest {
@@ -63,11 +63,11 @@ func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
 func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
 	s := newStage()
 	s.settled()
-	s.m.Step(s.at, event(Added, good("b", "101", "")))
+	s.m.Step(s.at, event(object.Added, good("b", "101", "")))
 	s.step(Stopped{})
 	s.tick()
 	s.step(Opened{})
-	s.step(event(Added, good("b", "101", "")))
+	s.step(event(object.Added, good("b", "101", "")))
 	if _, ok := sent[Apply](s); !ok {
 		t.Errorf("the effects are %v, want the event applied", s.effects)
 	}

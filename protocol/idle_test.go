@@ -3,6 +3,8 @@ package protocol
 import (
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // silentAfter returns how long the watch that is open may bring nothing.
@@ -79,7 +81,7 @@ func TestSilenceOfADeadWatchIsNotLearned(t *testing.T) {
 			first := s.silentAfter(t)
 			s.silentUntilEnd(t)
 			s.at = s.at.Add(c.after)
-			s.step(event(Modified, good("a", "101", "90")))
+			s.step(event(object.Modified, good("a", "101", "90")))
 			s.silentUntilEnd(t)
 			want := 2 * first
 			if !c.first {

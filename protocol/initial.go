@@ -64,10 +64,10 @@ func (p *streaming) givenUpAt() time.Time {
 // initialEvent collects the state. Once the state is complete, the same stream continues as a watch.
 func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	p.heard = now
-	if e.Type != Added && p.otherEventAt.IsZero() {
+	if e.Type != object.Added && p.otherEventAt.IsZero() {
 		p.otherEventAt = now
 	}
-	if e.Type != Bookmark {
+	if e.Type != object.Bookmark {
 		m.emit(Collect{})
 		return
 	}

@@ -16,10 +16,10 @@ func (m *Machine) lateFate(e *Seen, same bool) fate {
 	item := e.Item
 	switch {
 	case same && object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion),
-		same && e.Type == Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // some servers send a deletion at the version that the object had
+		same && e.Type == object.Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // some servers send a deletion at the version that the object had
 		return toSink
 	case same && object.IsComparable(item.Held.ResourceVersion),
-		e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
+		e.Type == object.Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
 		return inSink
 	}
 	return tooLate

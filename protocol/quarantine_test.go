@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // askedAfter notes how long each refetch of b is waited for, while b stays as it is.
@@ -36,7 +38,7 @@ func TestCurveOfAsks(t *testing.T) {
 	if got := askedAfter(t, s, len(want), stillBad); !slices.Equal(got, want) {
 		t.Errorf("it is asked for after %v, want %v", got, want)
 	}
-	s.step(event(Modified, bad("b", "106", "95")))
+	s.step(event(object.Modified, bad("b", "106", "95")))
 	changed := func() Refetched { return Refetched{Version: "106", Items: []Item{bad("b", "106", "95")}} }
 	if got := askedAfter(t, s, 3, changed); !slices.Equal(got, want[:3]) {
 		t.Errorf("when it has changed, it is asked for after %v, want %v", got, want[:3])
@@ -49,7 +51,7 @@ func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	s.settled()
 	for i, key := range []string{"c", "b", "d"} {
 		s.at = s.at.Add(100 * time.Millisecond)
-		s.step(event(Modified, bad(key, []string{"101", "102", "103"}[i], "95")))
+		s.step(event(object.Modified, bad(key, []string{"101", "102", "103"}[i], "95")))
 	}
 	var order string
 	for len(order) < 9 {
@@ -70,7 +72,7 @@ func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 	s := newStage()
 	s.settled()
 	for _, key := range []string{"c", "b", "d"} {
-		s.step(event(Modified, bad(key, "101", "95")))
+		s.step(event(object.Modified, bad(key, "101", "95")))
 	}
 	changes := s.m.QuarantineChanges()
 	told := func() string {
@@ -84,12 +86,12 @@ func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 	if got := told(); got != "bcd" {
 		t.Errorf("in quarantine are %s, want bcd", got)
 	}
-	s.step(event(Deleted, good("c", "102", "95")))
+	s.step(event(object.Deleted, good("c", "102", "95")))
 	if got := told(); got != "bd" || s.m.QuarantineChanges() == changes {
 		t.Errorf("in quarantine are %s, want bd, and a change", got)
 	}
 	changes = s.m.QuarantineChanges()
-	s.step(event(Modified, good("a", "103", "90")))
+	s.step(event(object.Modified, good("a", "103", "90")))
 	if s.m.QuarantineChanges() != changes {
 		t.Error("an event of an object that is well has changed the quarantine")
 	}

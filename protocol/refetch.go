@@ -135,18 +135,18 @@ func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
 	case older:
 		m.rolledBack(now, otherVersion(item))
 	case gone:
-		m.applyAnswer(Deleted, in.Version, item)
+		m.applyAnswer(object.Deleted, in.Version, item)
 	case changed:
-		typ := Added
+		typ := object.Added
 		if item.IsHeld {
-			typ = Modified
+			typ = object.Modified
 		}
 		m.applyAnswer(typ, in.Version, item)
 	}
 }
 
 // applyAnswer gives the sink the state of a key as of a version.
-func (m *Machine) applyAnswer(typ Type, version string, item Item) {
+func (m *Machine) applyAnswer(typ object.EventType, version string, item Item) {
 	m.apply(typ, item)
 	m.pending.answer = version
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+
+	"github.com/relist-go/relist/object"
 )
 
 // If the sink refuses too much, the resume version rolls back to before the event at hand, and so do the refetch versions that the
@@ -14,10 +16,10 @@ func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s.m.quarantine.refetchedTo(s.m.resume, "a", "300")
 	for i := range maxRefused {
 		s.full = errors.New("full")
-		s.step(event(Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))
+		s.step(event(object.Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))
 	}
 	s.full = errors.New("full")
-	s.step(event(Added, good("l", "310", "")))
+	s.step(event(object.Added, good("l", "310", "")))
 	if resume := s.m.Resume(); resume != "200" {
 		t.Fatalf("the resume version is %s, want 200", resume)
 	}

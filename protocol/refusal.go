@@ -1,6 +1,10 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
 
 // pending is what the last effect of a step has given to the sink, which may refuse it. There is one such thing at most. The next
 // input is [Took] or [Refused]. The machine does only then what follows from it, so a refusal has nothing to undo.
@@ -11,7 +15,7 @@ type pending struct {
 	// For a change of one object: the object, the type of the change, and the version of the refetch's answer. answer is "" if an
 	// event brought the change.
 	item   Item
-	typ    Type
+	typ    object.EventType
 	answer string
 }
 
@@ -23,7 +27,7 @@ func (m *Machine) took(now time.Time, given pending) {
 	case given.sum != nil:
 		m.replaced(now, *given.sum)
 	case given.how == Resync, given.how == 0:
-	case given.how == InferDelete && given.typ != Deleted: // another object with that name is gone
+	case given.how == InferDelete && given.typ != object.Deleted: // another object with that name is gone
 		given.how = Add
 		m.pending = given
 		m.emit(Add)
@@ -64,7 +68,7 @@ func (m *Machine) resyncRefused(now time.Time, err error) {
 // changeRefused puts an object into quarantine that the sink has refused.
 func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	why, item := sinkRefused, given.item
-	if given.typ == Deleted {
+	if given.typ == object.Deleted {
 		why = deletionRefused
 	}
 	first := !m.quarantine.has(item.Meta, why)

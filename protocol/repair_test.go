@@ -15,14 +15,14 @@ func TestWatchGoesOnUntilTheListForRepair(t *testing.T) {
 			s := newStage(func(r *Rules) { r.Base = base })
 			s.watched()
 			for i := range burst {
-				s.step(event(Added, bad(strconv.Itoa(i), strconv.Itoa(101+i), "")))
+				s.step(event(object.Added, bad(strconv.Itoa(i), strconv.Itoa(101+i), "")))
 			}
 			s.tick()
 			for ask, ok := sent[Refetch](s); ok; ask, ok = sent[Refetch](s) {
 				s.step(Refetched{Version: "200", Items: []Item{good(ask.Key, "150", "")}})
 				s.step(Tick{})
 			}
-			s.step(event(Deleted, Item{Meta: object.Meta{ResourceVersion: "210"}, Err: errBadField}))
+			s.step(event(object.Deleted, Item{Meta: object.Meta{ResourceVersion: "210"}, Err: errBadField}))
 			for _, ok := sent[Cancel](s); !ok; _, ok = sent[Cancel](s) {
 				if _, ok := sent[Refetch](s); ok {
 					s.step(Refetched{Version: "220", Items: []Item{good("5", "150", "")}})

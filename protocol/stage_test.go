@@ -85,7 +85,7 @@ func (s *stage) settled() {
 	s.watched()
 	for range 2 {
 		s.at = s.at.Add(30 * time.Second)
-		s.step(&Seen{Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "100"}}})
+		s.step(&Seen{Type: object.Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "100"}}})
 	}
 }
 
@@ -107,16 +107,16 @@ func bad(key, version, held string) Item {
 
 var errBadField = errors.New("bad field")
 
-func event(typ Type, item Item) *Seen { return &Seen{Type: typ, Item: item} }
+func event(typ object.EventType, item Item) *Seen { return &Seen{Type: typ, Item: item} }
 
 func markAt(version string) *Seen {
-	return &Seen{Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}}
+	return &Seen{Type: object.Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}}
 }
 
 // endsInitial is the bookmark that ends the initial events of these items.
 func (s *stage) endsInitial(version string, items ...Item) *Seen {
 	sum := s.sum(version, items...)
-	return &Seen{Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}, EndsInitial: true, Sum: &sum}
+	return &Seen{Type: object.Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}, EndsInitial: true, Sum: &sum}
 }
 
 // sum folds a list.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // queries are the requests as the server gets them. Each one stands like this in a golden trace, where T is any timeout.
@@ -137,7 +139,7 @@ func printRates() string {
 		}},
 		{"ends each watch at once, after one event", func(s *stage) {
 			s.step(Opened{})
-			s.step(event(Modified, good("a", fmt.Sprint(s.at.Unix()), "90")))
+			s.step(event(object.Modified, good("a", fmt.Sprint(s.at.Unix()), "90")))
 			s.step(Ended{failed(Closed, 0)})
 		}},
 		{"answers each watch with 500", func(s *stage) { s.step(Ended{failed(Failed, 500)}) }},

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -43,7 +44,7 @@ func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 					}},
 				})
 				stop := running(t, r)
-				(<-server.streams).undecodable(source.Modified, newPartial("x", "u", "101"))
+				(<-server.streams).undecodable(object.Modified, newPartial("x", "u", "101"))
 				later(2 * time.Second)
 				stop()
 				if !slices.Equal(events, []string{c.want}) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -20,16 +21,16 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 	d.sinkCalled = true
 	e := &d.change
 	c := Change[T]{Op: how, Meta: e.Meta, Object: e.Object, Refetched: e.answer, AsOf: cmp.Or(e.asOf, e.Meta.ResourceVersion)}
-	var as source.Type
+	var as object.EventType
 	switch how {
 	case protocol.Add:
-		as = source.Added
+		as = object.Added
 	case protocol.Update:
-		as = source.Modified
+		as = object.Modified
 	case protocol.Delete:
-		as = source.Deleted
+		as = object.Deleted
 	case protocol.InferDelete:
-		as = source.Deleted
+		as = object.Deleted
 		held, ok := d.held(e.Meta.Key)
 		if !ok {
 			return nil // the sink does not say what it holds; or its consumer has deleted the object since

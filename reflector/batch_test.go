@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // burst is a watch with several events in memory, as one over a chunked body is. What it
@@ -49,7 +50,7 @@ type together struct {
 func (b *burst) send(events string, end error) {
 	t := &together{error: errors.New("a burst")}
 	for _, text := range strings.Fields(events) {
-		typ := map[byte]source.Type{'+': source.Added, '~': source.Modified, '-': source.Deleted, '=': source.Bookmark}[text[0]]
+		typ := map[byte]object.EventType{'+': object.Added, '~': object.Modified, '-': object.Deleted, '=': object.Bookmark}[text[0]]
 		key, version, _ := strings.Cut(text[1:], "@")
 		t.events = append(t.events, source.Event[string]{Type: typ, Object: key, Meta: source.Meta{Key: key, ResourceVersion: version}})
 	}
@@ -84,7 +85,7 @@ func TestBatchIsAppliedInOrder(t *testing.T) {
 		if got := r.Status().ResourceVersion; got != "15" {
 			t.Errorf("the resume version is %s, want 15", got)
 		}
-		b.event(source.Modified, "a", "16") // what comes alone
+		b.event(object.Modified, "a", "16") // what comes alone
 		r.told("update a")
 	})
 }
@@ -194,12 +195,12 @@ func TestSlowSinkIsNoSilence(t *testing.T) {
 		s := r.fake.open()
 		for version := 11; version < 14; version++ {
 			later(50 * time.Second)
-			s.event(source.Bookmark, "", fmt.Sprint(version))
+			s.event(object.Bookmark, "", fmt.Sprint(version))
 		}
 		synctest.Wait()
 		r.sink.hook = func(string) { <-time.After(3 * time.Minute) }
 		for version := 14; version < 34; version++ {
-			more := source.Event[string]{Type: source.Modified, Object: "a", Meta: source.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
+			more := source.Event[string]{Type: object.Modified, Object: "a", Meta: source.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
 			select {
 			case s.events <- more:
 			case <-s.ctx.Done():

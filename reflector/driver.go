@@ -10,6 +10,7 @@ import (
 	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -216,10 +217,10 @@ func (d *driver[T]) work(ctx context.Context, batch []source.Event[T]) {
 		}
 		now := time.Now()
 		d.change = change[T]{Event: e}
-		*seen = protocol.Seen{Type: protocol.Type(e.Type)}
+		*seen = protocol.Seen{Type: e.Type}
 		d.shared.event(e.Type, now)
 		switch {
-		case e.Type != source.Bookmark:
+		case e.Type != object.Bookmark:
 			d.main.events++
 			seen.Item = d.item(e.Meta, e.Err)
 		case e.InitialEventsEnd && d.initial != nil:

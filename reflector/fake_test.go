@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -135,7 +136,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-func (s *stream) event(typ source.Type, object, version string) {
+func (s *stream) event(typ object.EventType, object, version string) {
 	s.events <- source.Event[string]{
 		Type:   typ,
 		Object: object,
@@ -144,7 +145,7 @@ func (s *stream) event(typ source.Type, object, version string) {
 }
 
 // undecodable is an event whose object cannot be decoded.
-func (s *stream) undecodable(typ source.Type, key, version string) {
+func (s *stream) undecodable(typ object.EventType, key, version string) {
 	meta := source.Meta{Key: key, ResourceVersion: version}
 	s.events <- source.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }
@@ -160,7 +161,7 @@ func (s *stream) say(e source.Event[string]) {
 // end is the bookmark that ends the initial events.
 func (s *stream) end(version string) {
 	s.events <- source.Event[string]{
-		Type:             source.Bookmark,
+		Type:             object.Bookmark,
 		Meta:             source.Meta{ResourceVersion: version},
 		InitialEventsEnd: true,
 	}

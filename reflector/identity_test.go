@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -56,7 +57,7 @@ func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
 				running(t, r)
 				s := <-server.streams
 				repaired = true
-				s.undecodable(source.Modified, newPartial("x", "u", c.bad))
+				s.undecodable(object.Modified, newPartial("x", "u", c.bad))
 				later(10 * time.Second)
 				if obj, _ := sink.Get("x"); obj.Labels["is"] != "new" {
 					t.Errorf("x is the %s one; in quarantine are %v", obj.Labels["is"], r.Status().Quarantined)
@@ -161,7 +162,7 @@ func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 		})
 		stop := running(t, r)
 		stream := <-server.streams
-		stream.event(source.Deleted, newPartial("a", "u", "101"))
+		stream.event(object.Deleted, newPartial("a", "u", "101"))
 		for range 120 {
 			later(30 * time.Second)
 			version += 10
@@ -210,7 +211,7 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 		synctest.Wait()
 		known.armed = true
 		items, version = []partial{items[0], newPartial("b", "v", "101")}, "101"
-		stream.events <- source.Event[partial]{Type: source.Modified, Object: items[1], Meta: source.Meta{ResourceVersion: "101"}}
+		stream.events <- source.Event[partial]{Type: object.Modified, Object: items[1], Meta: source.Meta{ResourceVersion: "101"}}
 		synctest.Wait()
 		later(time.Minute)
 		if obj, _ := known.Get("b"); obj.ResourceVersion != "101" {
@@ -235,7 +236,7 @@ func TestAnswerWithoutMetadata(t *testing.T) {
 		stop := running(t, r)
 		stream := <-server.streams
 		version = "101"
-		stream.undecodable(source.Modified, newPartial("a", "u", "101"))
+		stream.undecodable(object.Modified, newPartial("a", "u", "101"))
 		later(time.Minute)
 		if obj, _ := known.Get("a"); obj.ResourceVersion != "101" {
 			t.Errorf("a is held at %s, and is at 101", obj.ResourceVersion)

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -19,8 +20,8 @@ func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 		})
 		stop := running(t, r)
 		stream := <-server.streams
-		stream.undecodable(source.Added, newPartial("a", "u", "9"))
-		stream.events <- source.Event[partial]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
+		stream.undecodable(object.Added, newPartial("a", "u", "9"))
+		stream.events <- source.Event[partial]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
 		synctest.Wait()
 		if status := r.Status(); status.LastError == nil || status.FailingSince.IsZero() {
 			t.Errorf("status has the failure %v since %v, want that nothing could be decoded", status.LastError, status.FailingSince)

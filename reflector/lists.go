@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -144,10 +145,10 @@ func (c *initialEvents[T]) add(e source.Event[T]) {
 func (c *initialEvents[T]) list() (list source.Part[T]) {
 	for _, e := range c.events {
 		switch {
-		case e.Type == source.Deleted && e.Meta.Key != "":
+		case e.Type == object.Deleted && e.Meta.Key != "":
 		case e.Err != nil:
 			list.Errors = append(list.Errors, e.Err)
-		case e.Type == source.Deleted:
+		case e.Type == object.Deleted:
 		default:
 			list.Items, list.Metas = append(list.Items, e.Object), append(list.Metas, e.Meta)
 		}

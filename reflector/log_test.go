@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -134,9 +135,9 @@ func TestLogOfAnOutageHasALineAtEachEnd(t *testing.T) {
 		s = r.fake.open()
 		book.expect(t) // an API server accepts a watch, and says only then that the version is gone
 		later(30 * time.Second)
-		s.event(source.Bookmark, "", "12")
+		s.event(object.Bookmark, "", "12")
 		book.expect(t, `level=WARN msg="relist: recovered" after=1h0m10s delays=1088`)
-		s.event(source.Added, "c", "13")
+		s.event(object.Added, "c", "13")
 		book.expect(t)
 	})
 }
@@ -226,7 +227,7 @@ func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 		for range 20 {
 			r.fake.watches <- watchAnswer{err: &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}}
 			s := r.fake.open()
-			s.event(source.Modified, "a", "11")
+			s.event(object.Modified, "a", "11")
 			s.events <- io.ErrUnexpectedEOF
 		}
 		refused := `error="connect: connection refused" delay=800ms`
@@ -238,10 +239,10 @@ func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 		)
 		s := r.fake.open()
 		later(9 * time.Second)
-		s.event(source.Modified, "a", "12")
+		s.event(object.Modified, "a", "12")
 		book.expect(t)
 		later(time.Second)
-		s.event(source.Modified, "a", "13")
+		s.event(object.Modified, "a", "13")
 		synctest.Wait()
 		if got := book.String(); !strings.HasPrefix(got, `level=WARN msg="relist: recovered" after=`) || strings.Count(got, "\n") != 1 {
 			t.Errorf("log has %q, want that it is over", got)
@@ -257,7 +258,7 @@ func TestLogOfShortStreams(t *testing.T) {
 		short := func(newest int) { // the server repeats the last event, and adds one
 			s := r.fake.open()
 			for version := max(11, newest-1); version <= newest; version++ {
-				s.event(source.Modified, "a", strconv.Itoa(version))
+				s.event(object.Modified, "a", strconv.Itoa(version))
 			}
 			s.events <- io.EOF
 		}
@@ -294,15 +295,15 @@ func TestLogOfQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
 		s := r.synced()
-		s.undecodable(source.Modified, "a", "11")
-		s.undecodable(source.Modified, "a", "12")
+		s.undecodable(object.Modified, "a", "11")
+		s.undecodable(object.Modified, "a", "12")
 		book.expect(t, `level=WARN msg="relist: object in quarantine" class=object key=a error="object a at resourceVersion \"11\": bad field"`)
 		later(30 * time.Second)
-		s.event(source.Modified, "a", "13")
+		s.event(object.Modified, "a", "13")
 		book.expect(t, `level=WARN msg="relist: object out of quarantine" key=a after=30s`)
 
 		for i := range 30 {
-			s.undecodable(source.Added, fmt.Sprint("new-", i), fmt.Sprint(20+i))
+			s.undecodable(object.Added, fmt.Sprint("new-", i), fmt.Sprint(20+i))
 		}
 		synctest.Wait()
 		if lines := strings.Split(book.String(), "\n"); len(lines) != 12 || !strings.Contains(lines[10], `msg="relist: more objects in quarantine"`) {
@@ -335,7 +336,7 @@ func TestLogOfAProblemWithoutAnEnd(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
 		s := r.synced()
 		for range 3 {
-			s.event(source.Bookmark, "", "9")
+			s.event(object.Bookmark, "", "9")
 		}
 		line := `level=WARN msg="relist: problem" class=version error="`
 		if got := book.String(); !strings.HasPrefix(got, line) || strings.Count(got, "\n") != 1 {
@@ -350,9 +351,9 @@ func TestLogShowsNothingAServerSendsAsItIs(t *testing.T) {
 		r := newRig(t, Options{Trace: LogTrace(slog.New(bare{t}))})
 		s := r.synced()
 		const evil = "x\nlevel=INFO msg=\"all is well\" \x1b[2J\u009b2J\u202e"
-		s.event(source.Added, evil, "11")
-		s.undecodable(source.Added, "b"+evil, "12")
-		s.event(source.Added, "c", "13"+evil)
+		s.event(object.Added, evil, "11")
+		s.undecodable(object.Added, "b"+evil, "12")
+		s.event(object.Added, "c", "13"+evil)
 		s.events <- &net404{evil}
 		synctest.Wait()
 	})

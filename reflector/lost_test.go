@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -75,7 +76,7 @@ func TestChangeThatTheConsumerLostComesWithTheNextList(t *testing.T) {
 		consume()
 		at, version = "102", "101"
 		fails = errors.New("no room")
-		stream.event(source.Modified, newPartial("b", "v", version))
+		stream.event(object.Modified, newPartial("b", "v", version))
 		consume()
 		fails = nil
 		stream.events <- &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // syncedMarked is synced with a sink that notes how far it is said to be.
@@ -26,12 +26,12 @@ func syncedMarked(t *testing.T) (*rig, *stream) {
 func TestMarksFollowEventsAndBookmarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := syncedMarked(t)
-		s.event(source.Added, "c", "11")
+		s.event(object.Added, "c", "11")
 		r.told("add c; at 11")
-		s.event(source.Bookmark, "", "15")
+		s.event(object.Bookmark, "", "15")
 		r.told("at 15")
-		s.event(source.Bookmark, "", "15")
-		s.event(source.Bookmark, "", "9")
+		s.event(object.Bookmark, "", "15")
+		s.event(object.Bookmark, "", "9")
 		r.told("")
 	})
 }
@@ -56,15 +56,15 @@ func TestMarksPassWhatIsInQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := syncedMarked(t)
 		r.sink.refuse("update a", errFull)
-		s.event(source.Modified, "a", "11")
+		s.event(object.Modified, "a", "11")
 		r.told("update a; at 11")
 		later(time.Second)
 		r.expect(askA)
 		r.fake.answer("20", at("a", "19"))
 		r.told("add a; at 11")
-		s.event(source.Modified, "b", "12")
+		s.event(object.Modified, "b", "12")
 		r.told("update b; at 12")
-		s.event(source.Modified, "a", "19")
+		s.event(object.Modified, "a", "19")
 		r.told("at 19")
 	})
 }
@@ -75,7 +75,7 @@ func TestListsAreMarked(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, s := syncedMarked(t)
-				s.event(source.Added, "c", "11")
+				s.event(object.Added, "c", "11")
 				r.told("add c; at 11")
 				done := make(chan error, 1)
 				go func() { done <- r.Relist(t.Context()) }()

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -113,9 +114,9 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 		}
 		told("at 10, point 10 b@6 a@5")
 		watch := <-server.streams
-		watch.undecodable(source.Modified, configMap("a", "11"))
+		watch.undecodable(object.Modified, configMap("a", "11"))
 		told("at 11, point 11 a@11 b@6 a@5 unsure: a")
-		watch.event(source.Deleted, configMap("b", "12"))
+		watch.event(object.Deleted, configMap("b", "12"))
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 
 		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is there.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -33,7 +34,7 @@ func withRig(t *testing.T, opts Options, test func(t *testing.T, r *rig)) {
 }
 
 // askForBad sends an event of a that cannot be decoded, and waits until the server is asked for a.
-func (r *rig) askForBad(s *stream, typ source.Type, version string) {
+func (r *rig) askForBad(s *stream, typ object.EventType, version string) {
 	r.t.Helper()
 	s.undecodable(typ, "a", version)
 	later(time.Second)
@@ -57,13 +58,13 @@ func (r *rig) inQuarantine(want ...string) {
 // what it answers is offered until the sink takes it.
 func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 	for name, test := range map[string]struct {
-		typ      source.Type
+		typ      object.EventType
 		told     string
 		answered string // what an answer that has the object tells the sink
 	}{
-		"add":    {source.Added, "add c", "add c"},
-		"update": {source.Modified, "update c", "add c"},
-		"delete": {source.Deleted, "delete c", "add c"},
+		"add":    {object.Added, "add c", "add c"},
+		"update": {object.Modified, "update c", "add c"},
+		"delete": {object.Deleted, "delete c", "add c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 				s := r.synced()
 				r.sink.refuse(test.told, errFull)
 				s.event(test.typ, "c", "11")
-				s.event(source.Modified, "a", "12")
+				s.event(object.Modified, "a", "12")
 				r.told(test.told + "; update a")
 				status := r.Status()
 				if status.ResourceVersion != "12" || len(status.Quarantined) != 1 || status.Quarantined[0].Meta.Key != "c" || !errors.Is(status.Quarantined[0].Err, errFull) {
@@ -106,7 +107,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 		for i := range 101 {
 			key := fmt.Sprintf("k%d", i)
 			r.sink.refuse("add "+key, errFull)
-			s.event(source.Added, key, fmt.Sprint(11+i))
+			s.event(object.Added, key, fmt.Sprint(11+i))
 		}
 		later(900 * time.Millisecond)
 		r.expect(`list "110" limit 0 continue ""`)
@@ -119,7 +120,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(source.Modified, "a", "11")
+		s.undecodable(object.Modified, "a", "11")
 		r.inQuarantine("a")
 		if q := r.Status().Quarantined[0]; q.Meta != at("a", "11") || !q.Since.Equal(time.Now()) || !q.NextTry.Equal(time.Now().Add(time.Second)) {
 			t.Errorf("in quarantine is %+v, want a at 11 since now, and a question in a second", q)
@@ -132,7 +133,7 @@ func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 		if !strings.Contains(err.Error(), "bad field") || !strings.Contains(err.Error(), "asking for it failed") {
 			t.Errorf("the error is %q, want what is wrong with the object and why that cannot be mended", err)
 		}
-		s.event(source.Modified, "a", "12")
+		s.event(object.Modified, "a", "12")
 		r.told("update a")
 		r.inQuarantine()
 	})
@@ -143,7 +144,7 @@ func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
-		r.askForBad(s, source.Deleted, "11")
+		r.askForBad(s, object.Deleted, "11")
 		r.fake.answer("11")
 		r.told("")
 		r.inQuarantine("a")
@@ -165,7 +166,7 @@ func TestAnswerThatIsNotOfOneObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withRig(t, Options{}, func(_ *testing.T, r *rig) {
-				r.askForBad(r.synced(), source.Modified, "11")
+				r.askForBad(r.synced(), object.Modified, "11")
 				r.fake.asks <- listAnswer{page: &page}
 				r.told("")
 				later(time.Second)

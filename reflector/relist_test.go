@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestRelist(t *testing.T) {
@@ -94,7 +94,7 @@ func TestRelistAfterRefusedInitialEvents(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- r.Relist(t.Context()) }()
 		first := r.fake.open()
-		first.event(source.Added, "a", "5")
+		first.event(object.Added, "a", "5")
 		synctest.Wait()
 		r.sink.refuse("replace a @10", errFull)
 		first.end("10")
@@ -105,7 +105,7 @@ func TestRelistAfterRefusedInitialEvents(t *testing.T) {
 		later(2 * time.Second)
 		r.expect(`watch "" for 300s`)
 		second := r.fake.open()
-		second.event(source.Added, "b", "15")
+		second.event(object.Added, "b", "15")
 		second.end("20")
 		if err := <-done; err != nil {
 			t.Error(err)

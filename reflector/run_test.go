@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestStopInInitialEvents(t *testing.T) {
@@ -19,7 +19,7 @@ func TestStopInInitialEvents(t *testing.T) {
 		r := newRig(t, Options{Initial: Streaming})
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
-		s.event(source.Added, "a", "5")
+		s.event(object.Added, "a", "5")
 		r.told("")
 		if err := r.end(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)

@@ -111,17 +111,17 @@ func (s *script) Next() (source.Event[partial], error) {
 
 func (*script) Close() error { return nil }
 
-func (s *script) event(typ source.Type, obj partial) {
+func (s *script) event(typ object.EventType, obj partial) {
 	s.events <- source.Event[partial]{Type: typ, Object: obj, Meta: metaOf(obj)}
 }
 
-func (s *script) undecodable(typ source.Type, obj partial) {
+func (s *script) undecodable(typ object.EventType, obj partial) {
 	meta := metaOf(obj)
 	s.events <- source.Event[partial]{Type: typ, Meta: meta, Err: undecodable(meta)}
 }
 
 func (s *script) bookmark(version string) {
-	s.events <- source.Event[partial]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: version}}
+	s.events <- source.Event[partial]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: version}}
 }
 
 func undecodable(meta source.Meta) *source.ObjectError {

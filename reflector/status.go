@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -199,10 +199,10 @@ func (s *shared) follow(m *protocol.Machine, now time.Time) {
 }
 
 // event notes when an event came.
-func (s *shared) event(typ source.Type, now time.Time) {
+func (s *shared) event(typ object.EventType, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if typ == source.Bookmark {
+	if typ == object.Bookmark {
 		s.status.LastBookmark = now
 	} else {
 		s.status.LastEvent = now

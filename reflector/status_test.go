@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestStatusFollowsTheReflector(t *testing.T) {
@@ -50,9 +51,9 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10"})
 
 		later(time.Second)
-		s.event(source.Added, "b", "11")
+		s.event(object.Added, "b", "11")
 		later(time.Second)
-		s.event(source.Bookmark, "", "12")
+		s.event(object.Bookmark, "", "12")
 		open := Status{
 			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
@@ -123,8 +124,8 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, Options{BackoffBase: 20 * time.Second, BackoffCap: 20 * time.Second})
 				s := r.synced()
-				s.event(source.Added, "c", "11")
-				s.event(source.Bookmark, "", "12")
+				s.event(object.Added, "c", "11")
+				s.event(object.Bookmark, "", "12")
 				synctest.Wait()
 				s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
 				synctest.Wait()
@@ -134,7 +135,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r.shared.lastByte.note()
 				later(c.open)
 				if c.brief {
-					s.event(source.Bookmark, "", "13")
+					s.event(object.Bookmark, "", "13")
 				}
 				synctest.Wait()
 				if since := r.Status().FailingSince; !since.IsZero() {
@@ -183,7 +184,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 	for name, ends := range map[string]func(r *rig, s *stream){
 		"Relist": func(r *rig, _ *stream) { go func() { _ = r.Relist(r.t.Context()) }() },
 		"a repair": func(_ *rig, s *stream) {
-			s.events <- source.Event[string]{Type: source.Modified, Err: badField(source.Meta{})}
+			s.events <- source.Event[string]{Type: object.Modified, Err: badField(source.Meta{})}
 		},
 		"a clean close": func(_ *rig, s *stream) { s.events <- io.EOF },
 		"Run returns":   func(r *rig, _ *stream) { _ = r.end() },
@@ -194,7 +195,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 				r.fake.page("10", "a", "b")
 				s := r.fake.open()
 				later(9 * time.Second)
-				s.event(source.Bookmark, "", "11")
+				s.event(object.Bookmark, "", "11")
 				synctest.Wait()
 				if age := r.Status().Staleness(time.Now()); age != 0 {
 					t.Errorf("staleness of a watch that was heard now is %v", age)
@@ -232,14 +233,14 @@ func TestWaitFor(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- r.WaitForVersion(t.Context(), "12") }()
 		s := r.synced()
-		s.event(source.Added, "c", "11")
+		s.event(object.Added, "c", "11")
 		synctest.Wait()
 		select {
 		case err := <-waited:
 			t.Fatalf("WaitForVersion 12 returned %v at 11", err)
 		default:
 		}
-		s.event(source.Bookmark, "", "13")
+		s.event(object.Bookmark, "", "13")
 		if err := <-waited; err != nil {
 			t.Error(err)
 		}

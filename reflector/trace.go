@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -94,7 +94,7 @@ type WatchStart struct {
 
 // Event is given to [Trace.Event].
 type Event struct {
-	Type            source.Type
+	Type            object.EventType
 	Key             string
 	UID             types.UID
 	ResourceVersion string

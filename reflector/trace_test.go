@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestTraceTellsTheStoryInOrder(t *testing.T) {
@@ -39,9 +39,9 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 		r.expect(`list "0" limit 500 continue ""`)
 		later(2*time.Minute + 800*time.Millisecond) // the server is idle, and the client delays
 		s := r.synced()
-		s.event(source.Added, "c", "11")
-		s.event(source.Bookmark, "", "12")
-		s.event(source.Bookmark, "", "9")
+		s.event(object.Added, "c", "11")
+		s.event(object.Bookmark, "", "12")
+		s.event(object.Bookmark, "", "9")
 		s.events <- gone()
 		later(time.Second)
 		r.fake.page("20", "a")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestServerThatDecidesOnTheTimeout(t *testing.T) {
@@ -19,7 +20,7 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 		s := r.fake.open()
 		for version := range 24 * 60 {
 			later(50 * time.Second)
-			s.event(source.Bookmark, "", fmt.Sprint(11+version))
+			s.event(object.Bookmark, "", fmt.Sprint(11+version))
 			r.expect("")
 		}
 	})
@@ -45,7 +46,7 @@ func TestSlowListIsNoSilence(t *testing.T) {
 					}
 					for time.Since(asked)+44*time.Second < 310*time.Second { // which is when it is given up
 						later(44 * time.Second)
-						s.say(source.Event[string]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "10"}})
+						s.say(source.Event[string]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "10"}})
 					}
 				})
 			})
@@ -58,7 +59,7 @@ func (r *rig) slowlySynced(initial InitialList, took time.Duration) *stream {
 	if initial == Streaming {
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
-		s.event(source.Added, "a", "5")
+		s.event(object.Added, "a", "5")
 		s.end("10")
 		later(took)
 		return s

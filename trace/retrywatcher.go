@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -93,11 +94,11 @@ func (w *retryWatcher) take(event source.Event[*configMap]) {
 	defer w.mu.Unlock()
 	entry := event.Type.String() + "@" + event.Meta.ResourceVersion
 	switch event.Type {
-	case source.Added, source.Modified:
+	case object.Added, object.Modified:
 		w.held[event.Meta.Key] = event.Meta.ResourceVersion
-	case source.Deleted:
+	case object.Deleted:
 		delete(w.held, event.Meta.Key)
-	case source.Bookmark: // has no key
+	case object.Bookmark: // has no key
 		w.entries = append(w.entries, entry)
 		return
 	}

@@ -81,11 +81,11 @@ func (s *Server[T]) locked(do func()) {
 // Set creates or updates an object. The server keeps a copy of obj, with a name, a UID and a version.
 func (s *Server[T]) Set(key string, obj T) {
 	s.locked(func() {
-		typ := source.Modified
+		typ := object.Modified
 		uid, exists := s.uid(key)
 		if !exists {
 			s.serial++
-			typ, uid = source.Added, types.UID(fmt.Sprint("uid-", s.serial))
+			typ, uid = object.Added, types.UID(fmt.Sprint("uid-", s.serial))
 		}
 		s.objects[key] = s.next(key, uid, obj)
 		s.emit(typ, s.objects[key], nil)
@@ -96,7 +96,7 @@ func (s *Server[T]) Set(key string, obj T) {
 func (s *Server[T]) Swap(key string, obj T) {
 	s.locked(func() {
 		s.objects[key] = s.next(key, "another", obj)
-		s.emit(source.Added, s.objects[key], nil)
+		s.emit(object.Added, s.objects[key], nil)
 	})
 }
 
@@ -111,7 +111,7 @@ func (s *Server[T]) Corrupt(key string, obj T) T {
 
 // Repeat sends an object again as it is.
 func (s *Server[T]) Repeat(key string) {
-	s.locked(func() { s.emit(source.Modified, s.objects[key], nil) })
+	s.locked(func() { s.emit(object.Modified, s.objects[key], nil) })
 }
 
 // Remove deletes an object, if it is there.
@@ -124,14 +124,14 @@ func (s *Server[T]) remove(key string, bad error) {
 	s.locked(func() {
 		if old, exists := s.objects[key]; exists {
 			delete(s.objects, key)
-			s.emit(source.Deleted, s.next(key, old.GetUID(), old), bad)
+			s.emit(object.Deleted, s.next(key, old.GetUID(), old), bad)
 		}
 	})
 }
 
 // Orphan sends a deletion of an object that never was.
 func (s *Server[T]) Orphan(key string, obj T) {
-	s.locked(func() { s.emit(source.Deleted, s.next(key, "nobody", obj), nil) })
+	s.locked(func() { s.emit(object.Deleted, s.next(key, "nobody", obj), nil) })
 }
 
 // Bookmark says that nothing is missing up to a new version, which it returns.
@@ -140,7 +140,7 @@ func (s *Server[T]) Bookmark() string {
 	defer s.mu.Unlock()
 	s.version++
 	meta := source.Meta{ResourceVersion: s.format(s.version)}
-	s.append(entry[T]{Event: source.Event[T]{Type: source.Bookmark, Meta: meta}, version: s.version})
+	s.append(entry[T]{Event: source.Event[T]{Type: object.Bookmark, Meta: meta}, version: s.version})
 	return meta.ResourceVersion
 }
 
@@ -374,7 +374,7 @@ func (s *Server[T]) next(key string, uid types.UID, obj T) T {
 	return obj
 }
 
-func (s *Server[T]) emit(typ source.Type, obj T, bad error) {
+func (s *Server[T]) emit(typ object.EventType, obj T, bad error) {
 	event := source.Event[T]{Type: typ, Meta: metaOf(obj)}
 	version, _ := s.number(event.Meta.ResourceVersion) // the server gave it
 	sent, err := s.sent(obj)
@@ -424,8 +424,8 @@ func (s *Server[T]) at(version int) map[string]T {
 	}
 	for _, e := range s.log {
 		switch {
-		case e.version > version || e.Type == source.Bookmark:
-		case e.Type == source.Deleted:
+		case e.version > version || e.Type == object.Bookmark:
+		case e.Type == object.Deleted:
 			delete(then, e.Meta.Key)
 		default:
 			then[e.Meta.Key] = e.object

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -115,7 +116,7 @@ func input(in protocol.Input) string {
 }
 
 func seen(in *protocol.Seen) string {
-	word := [...]string{protocol.Added: "ADDED", protocol.Modified: "MODIFIED", protocol.Deleted: "DELETED", protocol.Bookmark: "BOOKMARK"}[in.Type]
+	word := in.Type.String()
 	version := "at " + in.Item.Meta.ResourceVersion
 	if in.Item.Meta.ResourceVersion == "" {
 		version = "without a resourceVersion"
@@ -123,7 +124,7 @@ func seen(in *protocol.Seen) string {
 	switch {
 	case in.EndsInitial:
 		return "the BOOKMARK " + version + " that ends the initial events"
-	case in.Type == protocol.Bookmark:
+	case in.Type == object.Bookmark:
 		return "BOOKMARK " + version
 	}
 	return strings.Join(strings.Fields(word+" "+in.Item.Meta.Key+" "+version), " ") + bad(in.Item)

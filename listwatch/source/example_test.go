@@ -145,8 +145,8 @@ func (e *events) Next() (event source.Event[*configMap], err error) {
 
 func (e *events) Close() error { return e.body.Close() }
 
-var types = map[string]source.Type{
-	"ADDED": source.Added, "MODIFIED": source.Modified, "DELETED": source.Deleted, "BOOKMARK": source.Bookmark,
+var types = map[string]object.EventType{
+	"ADDED": object.Added, "MODIFIED": object.Modified, "DELETED": object.Deleted, "BOOKMARK": object.Bookmark,
 }
 
 func (e *events) next() (event source.Event[*configMap], err error) {
@@ -169,7 +169,7 @@ func (e *events) next() (event source.Event[*configMap], err error) {
 	switch {
 	case bad != nil:
 		event.Meta, event.Err = bad.Meta, bad
-	case event.Type == source.Bookmark:
+	case event.Type == object.Bookmark:
 		event.Meta = source.Meta{ResourceVersion: obj.ResourceVersion}
 		event.InitialEventsEnd = obj.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 	default:

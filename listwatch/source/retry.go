@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/relist-go/relist/internal/option"
+	"github.com/relist-go/relist/object"
 )
 
 // RetryWatcher is a [Watch] that outlives its streams: when a stream ends, it opens
@@ -198,7 +199,7 @@ func (w *RetryWatcher[T]) accept(event Event[T]) bool {
 	if err == nil && order > 0 || version != "" && !isNumber(w.opts.ResourceVersion) {
 		w.opts.ResourceVersion = version
 	}
-	return event.Type != Bookmark || w.retry.Bookmarks
+	return event.Type != object.Bookmark || w.retry.Bookmarks
 }
 
 func isNumber(version string) bool {

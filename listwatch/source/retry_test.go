@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/internal/option"
+	"github.com/relist-go/relist/object"
 )
 
 // streams answers watch requests in order, and records the time and the version
@@ -77,11 +78,11 @@ func (c *canned) Close() error {
 }
 
 func at(version string) Event[string] {
-	return Event[string]{Type: Modified, Object: "a", Meta: Meta{Key: "a", ResourceVersion: version}}
+	return Event[string]{Type: object.Modified, Object: "a", Meta: Meta{Key: "a", ResourceVersion: version}}
 }
 
 func bookmarkAt(version string) Event[string] {
-	return Event[string]{Type: Bookmark, Meta: Meta{ResourceVersion: version}}
+	return Event[string]{Type: object.Bookmark, Meta: Meta{ResourceVersion: version}}
 }
 
 func refused(code int32, reason metav1.StatusReason, retryAfter int32) error {

@@ -76,9 +76,9 @@ type Readier interface {
 
 // Event is one line of a watch.
 type Event[T any] struct {
-	// Type is the event's type. If the object is not of the resource's kind, Type is Modified,
+	// Type is the event's type. If the object is not of the resource's kind, Type is object.Modified,
 	// because the type on the wire is then not about this resource.
-	Type Type
+	Type object.EventType
 
 	// Object is the object after the event, or, for Deleted, its last state. Object is the zero
 	// T for a Bookmark, and if Err is set.
@@ -99,34 +99,6 @@ type Event[T any] struct {
 
 // Meta identifies one version of one object.
 type Meta = object.Meta
-
-// Type is the type of a watch event. There is no type for ERROR, because [Watch.Next] returns
-// an ERROR event as an error.
-type Type uint8
-
-// The types of a watch event, as the API documentation names them:
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
-const (
-	Added Type = iota + 1
-	Modified
-	Deleted
-	Bookmark
-)
-
-// String returns the word that the API uses, such as ADDED.
-func (t Type) String() string {
-	switch t {
-	case Added:
-		return "ADDED"
-	case Modified:
-		return "MODIFIED"
-	case Deleted:
-		return "DELETED"
-	case Bookmark:
-		return "BOOKMARK"
-	}
-	return "UNKNOWN"
-}
 
 // ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived, so
 // that a reflector does not take a list of many minutes, or a watch in the middle of a large event, for dead. It is nil if nobody

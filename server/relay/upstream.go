@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport"
@@ -155,7 +156,7 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if event.Type == source.Bookmark {
+		if event.Type == object.Bookmark {
 			if err := u.cache.WaitFor(ctx, last); err != nil {
 				return 0, err
 			}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	relistobject "github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -108,7 +109,7 @@ var watchPlans = []plan{
 	{name: "bookmarks of the past", lead: bookmarks("1", "999", "1000")},
 	{name: "bookmarks that are no numbers", lead: bookmarks("abc", "007", "-1")},
 	{name: "an event that cannot be read", lead: []source.Event[*object]{
-		{Type: source.Modified, Err: &source.ObjectError{Err: errors.New("no JSON")}},
+		{Type: relistobject.Modified, Err: &source.ObjectError{Err: errors.New("no JSON")}},
 	}},
 	{name: "the last three events again", replays: 3},
 	{name: "everything again", replays: 1 << 32},
@@ -119,7 +120,7 @@ var watchPlans = []plan{
 
 func bookmarks(versions ...string) (events []source.Event[*object]) {
 	for _, v := range versions {
-		events = append(events, source.Event[*object]{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: v}})
+		events = append(events, source.Event[*object]{Type: relistobject.Bookmark, Meta: source.Meta{ResourceVersion: v}})
 	}
 	return events
 }

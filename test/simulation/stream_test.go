@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	relistobject "github.com/relist-go/relist/object"
 )
 
 // stream is one watch of a server.
@@ -34,7 +35,7 @@ func (st *stream) begin(opts metav1.ListOptions) error {
 	case initial, st.at == 0:
 		st.at = st.version()
 		for _, obj := range st.truth.at(st.at) {
-			st.queue = append(st.queue, eventOf(change{typ: source.Added, obj: obj}))
+			st.queue = append(st.queue, eventOf(change{typ: relistobject.Added, obj: obj}))
 		}
 		if initial && !st.unending {
 			end := bookmarks(format(st.at))[0]

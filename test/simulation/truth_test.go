@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/source"
+	relistobject "github.com/relist-go/relist/object"
 )
 
 // object is one version of one object. It is never changed.
@@ -61,7 +62,7 @@ type truth struct {
 
 // change is what happened at the version of its object.
 type change struct {
-	typ source.Type
+	typ relistobject.EventType
 	obj *object
 }
 
@@ -77,9 +78,9 @@ func (t *truth) put(name string, heals time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	obj := &object{name: name, version: t.version() + 1, heals: heals}
-	typ := source.Added
+	typ := relistobject.Added
 	if before, ok := t.objects[name]; ok {
-		typ, obj.uid = source.Modified, before.uid
+		typ, obj.uid = relistobject.Modified, before.uid
 	} else {
 		t.uids++
 		obj.uid = types.UID(strconv.Itoa(t.uids))
@@ -97,7 +98,7 @@ func (t *truth) remove(name string) {
 		return
 	}
 	delete(t.objects, name)
-	t.commit(change{typ: source.Deleted, obj: &object{name: name, uid: before.uid, version: t.version() + 1, heals: before.heals}})
+	t.commit(change{typ: relistobject.Deleted, obj: &object{name: name, uid: before.uid, version: t.version() + 1, heals: before.heals}})
 }
 
 func (t *truth) commit(c change) {
@@ -126,7 +127,7 @@ func (t *truth) at(version uint64) []*object {
 	if version != t.version() {
 		objects = map[string]*object{}
 		for _, c := range t.log[:version-birth] {
-			if c.typ == source.Deleted {
+			if c.typ == relistobject.Deleted {
 				delete(objects, c.obj.name)
 			} else {
 				objects[c.obj.name] = c.obj

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
 )
@@ -35,7 +36,7 @@ func TestEachEncoding(t *testing.T) {
 			for i := range 3 {
 				event, err := watch.Next()
 				must(t, err)
-				if event.Type != source.Modified || event.Object.Name != list.Items[i].Name || event.Object.UID != list.Items[i].UID {
+				if event.Type != object.Modified || event.Object.Name != list.Items[i].Name || event.Object.UID != list.Items[i].UID {
 					t.Errorf("event %d: %s %s, want the change of %s", i, event.Type, event.Object.Name, list.Items[i].Name)
 				}
 				if i == 2 && event.Meta.ResourceVersion != last {

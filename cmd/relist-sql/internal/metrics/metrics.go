@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
@@ -64,7 +64,7 @@ func (c *Counts) Trace() *reflector.Trace {
 		},
 		WatchOpen: func() { c.add("relist_watches_opened_total", "", 1) },
 		Event:     func(e reflector.Event) { c.add("relist_events_total", e.Type.String(), 1) },
-		Bookmark:  func(string) { c.add("relist_events_total", source.Bookmark.String(), 1) },
+		Bookmark:  func(string) { c.add("relist_events_total", object.Bookmark.String(), 1) },
 		WatchEnd: func(e reflector.WatchEnd) {
 			c.add("relist_watches_ended_total", e.Reason.String(), 1)
 			switch e.Reason {
