@@ -87,10 +87,3 @@ func (m *Machine) anotherServer(now time.Time) {
 	}
 	m.quarantine.suspect(now, m.resume)
 }
-
-// stoppedBeside prepares for the next Run.
-func (m *Machine) stoppedBeside(now time.Time) {
-	m.refetches.open = nil
-	m.verify.cancel()
-	m.anotherServer(now)
-}

@@ -40,7 +40,6 @@
 //	quarantine.go   the keys whose latest state the sink may lack
 //	refetch.go      the request for one such key, and what its answer means
 //	refetched.go    keys for which the sink is ahead of the resume version
-//	late.go         what becomes of an event that is older than the resume version
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server
 //	saved.go        where a copy can be saved, and how a machine continues from there

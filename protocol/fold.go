@@ -50,7 +50,7 @@ func (f *Fold) Item(item Item) {
 		return
 	}
 	if object.IsComparable(version) && !object.Older(f.m.resume, version) && !f.m.quarantine.unsettled(item.Meta.Key) {
-		f.sum.Conflict = otherVersion(item)
+		f.sum.Conflict = otherThan(item.Held, item.Meta)
 	}
 }
 

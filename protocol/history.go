@@ -56,17 +56,10 @@ type unverified struct {
 type suspicion uint8
 
 const (
-	// Another server may answer. If it has another history, a list brings what it has.
-	ofServer suspicion = iota
-
-	// A list has come because the server has shown another history. The storage may differ from that list.
-	ofList
-
-	// The storage differs from that list, so no list helps until the API server is started again.
-	ofStorage
-
-	// The storage has differed from a list, and another server may answer since. A list may help now.
-	ofNextServer
+	ofServer     suspicion = iota // another server may answer; if it has another history, a list brings what it has
+	ofList                        // a list has come because of another history, and the storage may differ from that list
+	ofStorage                     // it differs, so no list helps until the API server is started again
+	ofNextServer                  // it has differed, and another server may answer since; a list may help now
 )
 
 // listHelps reports whether a list is what follows if an answer is not what was known.

@@ -188,7 +188,9 @@ func (m *Machine) stopped(now time.Time) {
 		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	}
 	m.waitUntil(time.Time{}, then)
-	m.stoppedBeside(now)
+	m.refetches.open = nil
+	m.verify.cancel()
+	m.anotherServer(now)
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -157,16 +157,6 @@ func (q *quarantine) repairInstead(now time.Time) {
 	}
 }
 
-// repairs reports whether the server cannot be asked for single keys. A list is planned then in place of the refetch that is due.
-func (q *quarantine) repairs(now time.Time, key string) bool {
-	if !now.Before(q.noRefetchUntil) {
-		return false
-	}
-	q.repair.want(now)
-	q.postpone(now, q.entries[key])
-	return true
-}
-
 // has reports whether a version of an object is in quarantine for this cause.
 func (q *quarantine) has(meta object.Meta, why cause) bool {
 	e, ok := q.entries[meta.Key]
@@ -191,17 +181,11 @@ func (q *quarantine) refetchAt(e *entry, at time.Time) {
 
 // release takes a key out of quarantine, because its object is up to date or gone.
 func (m *Machine) release(key string) {
-	if m.quarantine.remove(key) {
-		m.emit(Released{key})
-	}
-}
-
-func (q *quarantine) remove(key string) (was bool) {
-	if _, was = q.entries[key]; was {
+	if q := &m.quarantine; q.entries[key] != nil {
 		delete(q.entries, key)
 		q.changes++
+		m.emit(Released{key})
 	}
-	return was
 }
 
 // listed takes a list that the sink has, and returns the keys that are released. The items of the list that cannot be used are in
@@ -251,7 +235,7 @@ func (q *quarantine) sinkRefusals() int {
 	return n
 }
 
-// due returns the key to ask for next, if one is due.
+// due returns the key to ask for next, if one is due. If the server cannot be asked for single keys, a list is planned instead.
 func (q *quarantine) due(now time.Time) (key string, ok bool) {
 	if !due(now, q.soonest) {
 		return "", false
@@ -264,7 +248,12 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 			first = e
 		}
 	}
-	if first == nil {
+	switch {
+	case first == nil:
+		return "", false
+	case now.Before(q.noRefetchUntil):
+		q.repair.want(now)
+		q.postpone(now, first)
 		return "", false
 	}
 	return first.meta.Key, true

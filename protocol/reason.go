@@ -53,13 +53,10 @@ var reasons = [reasonsEnd]struct {
 	NotFound:       {"notFound", wrong, report, report, report},
 
 	// No request ends for these: they are conclusions of the machine.
-	EmptyWatches:    {"emptyWatches", wrong, never, never, never},
-	Unversioned:     {"unversioned", usual, never, never, never},
-	SinkFailed:      {"sinkFailed", wrong, never, never, never},
-	RelistRequested: {"relistRequested", usual, never, never, never},
-	Incomplete:      {"incomplete", usual, never, never, never},
-	RolledBack:      {"rolledBack", usual, never, never, never},
-	Repair:          {"repair", usual, never, never, never},
+	EmptyWatches: {"emptyWatches", wrong, never, never, never}, Unversioned: {"unversioned", usual, never, never, never},
+	SinkFailed: {"sinkFailed", wrong, never, never, never}, RelistRequested: {"relistRequested", usual, never, never, never},
+	Incomplete: {"incomplete", usual, never, never, never}, RolledBack: {"rolledBack", usual, never, never, never},
+	Repair: {"repair", usual, never, never, never},
 }
 
 // follow is what follows the end of a request. See listFailed, streamEnded and watchEnded.

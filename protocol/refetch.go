@@ -64,10 +64,7 @@ func (m *Machine) checkOrRefetch(now time.Time) {
 		m.send(now, &refetch{key: q.Key, at: q.at})
 		return
 	}
-	switch key, ok := m.quarantine.due(now); {
-	case !ok:
-	case m.quarantine.repairs(now, key): // a list follows
-	default:
+	if key, ok := m.quarantine.due(now); ok {
 		m.send(now, &refetch{key: key})
 	}
 }
@@ -133,22 +130,18 @@ func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
 	case undecodable:
 		m.emit(Problem{Class: ObjectProblem, Key: a.key, Err: item.Err})
 	case older:
-		m.rolledBack(now, otherVersion(item))
-	case gone:
-		m.applyAnswer(object.Deleted, in.Version, item)
-	case changed:
-		typ := object.Added
-		if item.IsHeld {
-			typ = object.Modified
+		m.rolledBack(now, otherThan(item.Held, item.Meta))
+	case changed, gone:
+		typ := object.Modified
+		switch {
+		case what == gone:
+			typ = object.Deleted
+		case !item.IsHeld:
+			typ = object.Added
 		}
-		m.applyAnswer(typ, in.Version, item)
+		m.apply(typ, item)
+		m.pending.answer = in.Version
 	}
-}
-
-// applyAnswer gives the sink the state of a key as of a version.
-func (m *Machine) applyAnswer(typ object.EventType, version string, item Item) {
-	m.apply(typ, item)
-	m.pending.answer = version
 }
 
 // answer is what the answer to a refetch says of the sink's object of the key.

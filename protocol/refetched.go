@@ -33,9 +33,6 @@ func (q *quarantine) refetchedTo(resume, key, version string) {
 
 // refetched reports whether a refetch has already brought this version of the object, or a later one.
 func (q *quarantine) refetched(meta object.Meta) bool {
-	if len(q.versions) == 0 {
-		return false
-	}
 	upTo, ok := q.versions[meta.Key]
 	return ok && (meta.ResourceVersion == upTo || object.Older(meta.ResourceVersion, upTo))
 }
@@ -64,17 +61,10 @@ func (q *quarantine) unsettled(key string) bool {
 
 // unsure returns the keys that are unsettled.
 func (q *quarantine) unsure() []string {
-	if len(q.entries)+len(q.versions) == 0 {
-		return nil
-	}
-	keys := map[string]bool{}
-	for key := range q.entries { // the order does not matter: sorted below
-		keys[key] = true
-	}
-	for key := range q.versions { // the same
-		keys[key] = true
-	}
-	return slices.Sorted(maps.Keys(keys))
+	keys := slices.Collect(maps.Keys(q.entries))
+	keys = slices.AppendSeq(keys, maps.Keys(q.versions))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // suspect is called when another server may answer from now on. It puts every key with a refetch version into quarantine, so that the

@@ -48,9 +48,6 @@ func sameVersion(item Item) bool {
 		(item.Held.ResourceVersion == "" || item.Held.ResourceVersion == item.Meta.ResourceVersion)
 }
 
-// otherVersion is the error of an object that is not what the sink holds under its key.
-func otherVersion(item Item) error { return otherThan(item.Held, item.Meta) }
-
 // otherThan is the error of an object that is not what was known under its key. If it is another object, its version may be the same.
 func otherThan(was, meta object.Meta) error {
 	if object.DifferentUID(was.UID, meta.UID) {

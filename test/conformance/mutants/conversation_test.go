@@ -254,8 +254,8 @@ var ofConversations = []mutation{
 	{
 		what: "drop the version of an event",
 		dir:  protocol,
-		edits: one("case !object.IsAnyVersion(m.resume) || typ != Added:\n\t\tm.moveResume(resume)",
-			"case !object.IsAnyVersion(m.resume) || typ != Added:\n\t\t_ = resume"),
+		edits: one("case !object.IsAnyVersion(m.resume) || typ != object.Added:\n\t\tm.moveResume(resume)",
+			"case !object.IsAnyVersion(m.resume) || typ != object.Added:\n\t\t_ = resume"),
 		trace: "incident-idle-close",
 	},
 	{
@@ -275,7 +275,7 @@ var ofConversations = []mutation{
 	{
 		what: "resume at an initial event of a watch without a version",
 		dir:  protocol,
-		edits: one("case !object.IsAnyVersion(m.resume) || typ != Added:",
+		edits: one("case !object.IsAnyVersion(m.resume) || typ != object.Added:",
 			"case true:"),
 		trace: "list-without-version",
 	},

@@ -244,8 +244,8 @@ var ofObjects = []mutation{
 	{
 		what: "trust a server that sends a bookmark instead of an event",
 		dir:  protocol,
-		edits: one("case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):",
-			"case e.Type == Bookmark:"),
+		edits: one("case e.Type == object.Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):",
+			"case e.Type == object.Bookmark:"),
 		trace: "restored-backup-newest-deleted",
 	},
 	{
@@ -272,8 +272,8 @@ var ofObjects = []mutation{
 	{
 		what: "take from the sink what may be of another history",
 		dir:  protocol,
-		edits: one("f.sum.Conflict = otherVersion(item)",
-			"_ = otherVersion(item)"),
+		edits: one("f.sum.Conflict = otherThan(item.Held, item.Meta)",
+			"_ = otherThan(item.Held, item.Meta)"),
 		trace: "restored-backup-relist",
 	},
 }

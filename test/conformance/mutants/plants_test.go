@@ -35,7 +35,7 @@ var plants = []plant{
 	{
 		what: "the end of an object that left the selector counts as overtaken by the answer to a refetch",
 		edits: one("\tcase m.quarantine.refetched(item.Meta),\n",
-			"\tcase m.quarantine.refetched(item.Meta), e.Type == Deleted && m.quarantine.versions[item.Meta.Key] != \"\",\n"),
+			"\tcase m.quarantine.refetched(item.Meta), e.Type == object.Deleted && m.quarantine.versions[item.Meta.Key] != \"\",\n"),
 		search: "quarantine and leaving the selector",
 	},
 	{
