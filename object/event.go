@@ -12,17 +12,12 @@ const (
 	Bookmark
 )
 
+var eventWords = [...]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Bookmark: "BOOKMARK"}
+
 // String returns the word that the API uses, such as ADDED.
 func (t EventType) String() string {
-	switch t {
-	case Added:
-		return "ADDED"
-	case Modified:
-		return "MODIFIED"
-	case Deleted:
-		return "DELETED"
-	case Bookmark:
-		return "BOOKMARK"
+	if t == 0 || int(t) >= len(eventWords) {
+		return "UNKNOWN"
 	}
-	return "UNKNOWN"
+	return eventWords[t]
 }

@@ -18,16 +18,14 @@ func (m *Machine) besideTimers(now time.Time, heard Tick) {
 	m.verify.heard = latest(m.verify.heard, heard.Verification)
 	m.refetchTimers(now)
 	m.verifyTimers(now)
-	p, ok := m.phase.(*watching)
-	if !ok || !p.open {
-		return
-	}
-	if due(now, m.repairAt()) {
+	switch p, ok := m.phase.(*watching); {
+	case !ok, !p.open:
+	case due(now, m.repairAt()):
 		m.repairByList(now)
-		return
+	default:
+		m.checkOrRefetch(now)
+		m.beginVerification(now)
 	}
-	m.checkOrRefetch(now)
-	m.beginVerification(now)
 }
 
 // wakeBeside returns when something is due beside the list or watch.

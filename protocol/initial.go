@@ -98,24 +98,16 @@ func (m *Machine) initialEventsTaken(now time.Time, p *streaming) {
 func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 	m.fail(now, failure)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
-	switch what := reasons[failure.Reason].stream; what {
-	case newest:
-		if m.askNewest(now, p.version, failure) {
-			return
-		}
-		m.lists.incompleteStreams++
-	case report:
+	switch what := reasons[failure.Reason].stream; {
+	case what == newest && m.askNewest(now, p.version, failure):
+		return
+	case what == rejected && failure.findsFault(): // the server does not know initial events, or they are switched off there
+		m.listInstead(now, p, failure)
+		return
+	case what == report:
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
-	case rejected:
-		if failure.findsFault() { // the server does not know initial events, or they are switched off there
-			m.listInstead(now, p, failure)
-			return
-		}
+	case what != cut || p.open:
 		m.lists.incompleteStreams++
-	default: // refused, or cut
-		if p.open || what == refused {
-			m.lists.incompleteStreams++
-		}
 	}
 	if m.lists.incompleteStreams >= maxIncomplete {
 		m.listInstead(now, p, failure)

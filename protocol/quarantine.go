@@ -157,12 +157,6 @@ func (q *quarantine) repairInstead(now time.Time) {
 	}
 }
 
-// has reports whether a version of an object is in quarantine for this cause.
-func (q *quarantine) has(meta object.Meta, why cause) bool {
-	e, ok := q.entries[meta.Key]
-	return ok && e.meta == meta && e.why == why
-}
-
 // postpone sets the time of an entry's next refetch.
 func (q *quarantine) postpone(now time.Time, e *entry) {
 	delay := refetchBase

@@ -71,7 +71,8 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	if given.typ == object.Deleted {
 		why = deletionRefused
 	}
-	first := !m.quarantine.has(item.Meta, why)
+	before, ok := m.quarantine.entries[item.Meta.Key]
+	first := !ok || before.meta != item.Meta || before.why != why
 	m.quarantine.put(now, m.resume, item, err, why)
 	if m.quarantine.sinkRefusals() > maxRefused {
 		m.listAfterRefusal(now, err)

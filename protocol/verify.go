@@ -53,15 +53,12 @@ func (v *verification) postpone(now time.Time) {
 
 // beginVerification asks for the metadata exactly at the resume version, where the sink and the server should agree.
 func (m *Machine) beginVerification(now time.Time) {
-	if m.verify.running() || !due(now, m.verificationAt()) {
+	switch {
+	case m.verify.running(), !due(now, m.verificationAt()):
 		return
-	}
-	if object.IsAnyVersion(m.resume) {
-		m.verify.postpone(now) // there is no version to compare at
-		return
-	}
-	if m.quarantine.beyondLimit > 0 {
-		m.verify.postpone(now) // a list is due; before it, each object that the quarantine has no room for would count as a difference
+	case object.IsAnyVersion(m.resume), // there is no version to compare at
+		m.quarantine.beyondLimit > 0: // a list is due; before it, each object that the quarantine has no room for would count as a difference
+		m.verify.postpone(now)
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
