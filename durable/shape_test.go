@@ -32,7 +32,7 @@ func TestAnotherShape(t *testing.T) {
 
 // The row of an object that cannot be decoded is made in the old way. It stays unsure until the object can be decoded, and is then
 // made in the new way, although it is of the same version.
-func TestAnotherShapeInDoubt(t *testing.T) {
+func TestAnotherShapeOfAnUnsureKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		for _, name := range []string{"db", "gone", "secret", "web"} {

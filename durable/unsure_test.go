@@ -14,7 +14,7 @@ import (
 )
 
 // More objects than there are names of unsure keys cannot be stored: the copy has a version all the same, and says how many there are.
-func TestMoreDoubtsThanHaveNames(t *testing.T) {
+func TestMoreUnsureKeysThanHaveNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		for i := range 1100 {

@@ -168,7 +168,7 @@ func TestInformerMoves(t *testing.T) {
 
 // A server that has stalled accepts each new watch, so the staleness begins at 0 again and again. The alert RelistSilent asks for the
 // age of the last event and for the state.
-func TestSilentWatch(t *testing.T) {
+func TestIdleWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.create("one")

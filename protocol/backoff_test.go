@@ -11,7 +11,7 @@ import (
 )
 
 // The delays after failures of one kind, drawn at their least.
-func TestCurvesOfPauses(t *testing.T) {
+func TestBackoffSchedules(t *testing.T) {
 	ms := time.Millisecond
 	answered := []time.Duration{800 * ms, 800 * ms, 800 * ms, 1200 * ms, 4000 * ms, 4000 * ms, 8000 * ms, 16000 * ms, 30000 * ms, 30000 * ms}
 	unreachable := []time.Duration{800 * ms, 1600 * ms, 2500 * ms, 2500 * ms, 2500 * ms, 2500 * ms}
@@ -70,7 +70,7 @@ func TestListsWithoutAVersionArePacedAsAnswers(t *testing.T) {
 }
 
 // Where the cause changes, each schedule continues where it was: a server that comes and goes is no new one each time.
-func TestCurvesGoOnWhereTheyWere(t *testing.T) {
+func TestBackoffGoesOnWhereItWas(t *testing.T) {
 	var p backoff
 	rules := defaults()
 	var got []time.Duration
@@ -83,7 +83,7 @@ func TestCurvesGoOnWhereTheyWere(t *testing.T) {
 	}
 }
 
-func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
+func TestBackoffStartsAgainAfterAHealthyWatch(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		alive, timeout time.Duration
@@ -265,9 +265,9 @@ type storm struct {
 	dice           *rand.Rand
 	version        int
 	watches, lists []time.Time
-	asking         bool
+	refetching     bool
 	verifying      bool
-	asked          string  // the key of the last refetch
+	refetched      string  // the key of the last refetch
 	ends, fails    float64 // how often a stream ends, and an answer is none
 	keys           int     // of objects that cannot be decoded
 }
@@ -296,8 +296,8 @@ func (s *storm) next() {
 		return
 	}
 	s.at = s.at.Add(within)
-	if s.asking && s.dice.IntN(2) == 0 {
-		s.asking = false
+	if s.refetching && s.dice.IntN(2) == 0 {
+		s.refetching = false
 		s.take(s.answer())
 		return
 	}
@@ -355,9 +355,9 @@ func (s *storm) note() {
 		case List:
 			s.lists = append(s.lists, s.at)
 		case Refetch:
-			s.lists, s.asking, s.asked = append(s.lists, s.at), true, e.Key
+			s.lists, s.refetching, s.refetched = append(s.lists, s.at), true, e.Key
 		case CancelRefetch:
-			s.asking = false
+			s.refetching = false
 		case ListMetadata: // the driver may send two
 			s.lists, s.verifying = append(s.lists, s.at, s.at), true
 		case CancelVerification:
@@ -377,10 +377,10 @@ func (s *storm) answer() Refetched {
 		return Refetched{Failure: s.failure()}
 	case s.dice.IntN(50) == 0:
 		return Refetched{Version: fmt.Sprint(s.version - s.dice.IntN(50))}
-	case s.asked == "":
+	case s.refetched == "":
 		return Refetched{Version: s.newer()}
 	default:
-		return Refetched{Version: s.newer(), Items: []Item{bad(s.asked, s.newer(), "")}}
+		return Refetched{Version: s.newer(), Items: []Item{bad(s.refetched, s.newer(), "")}}
 	}
 }
 

@@ -5,24 +5,24 @@ import "k8s.io/apimachinery/pkg/types"
 // makeBeside makes a move of a refetch or a verification.
 func (w *world) makeBeside(mv move) bool {
 	switch mv.kind {
-	case answerAsk:
-		return w.answerAsk(mv.b)
-	case failAsk:
-		if !w.spend(askFailures) {
+	case answerRefetch:
+		return w.answerRefetch(mv.b)
+	case failRefetch:
+		if !w.spend(refetchFailures) {
 			return false
 		}
-		failure := askFailureKinds[mv.b]
-		if failure.Reason == Expired && (!w.ask.exact || w.ask.at >= w.srv.head()) {
+		failure := refetchFailureKinds[mv.b]
+		if failure.Reason == Expired && (!w.refetch.exact || w.refetch.at >= w.srv.head()) {
 			return false
 		}
-		if failure.Reason != Unreachable && w.ask.exact {
+		if failure.Reason != Unreachable && w.refetch.exact {
 			w.unanswered = false
 		}
-		w.ask = inquiry{}
+		w.refetch = inquiry{}
 		w.sayFailure(failure)
 		w.step(Refetched{Failure: failure}, subject{})
-	case askArrives:
-		w.askArrives()
+	case refetchArrives:
+		w.refetchArrives()
 	case answerCheck:
 		// Exactly at the version that was asked for, if the server has it still, and has it already.
 		at := w.check.at
@@ -36,7 +36,7 @@ func (w *world) makeBeside(mv move) bool {
 		w.check.found = arrived{objects: w.srv.at(at).selected}
 		w.say("# The list of metadata is of %d.", offset+int(at))
 	case failCheck:
-		if !w.spend(askFailures) {
+		if !w.spend(refetchFailures) {
 			return false
 		}
 		w.check = inquiry{}
@@ -49,44 +49,44 @@ func (w *world) makeBeside(mv move) bool {
 	return true
 }
 
-// answerAsk has the server answer with its most recent state, or with that of the version that is asked for. The selectors are
+// answerRefetch has the server answer with its most recent state, or with that of the version that is asked for. The selectors are
 // those of the reflector; a server that is deaf to field selectors answers with everything.
-func (w *world) answerAsk(spoil int8) bool {
+func (w *world) answerRefetch(spoil int8) bool {
 	at := w.srv.head()
-	if w.ask.exact {
-		at = w.ask.at
+	if w.refetch.exact {
+		at = w.refetch.at
 	}
 	if at > w.srv.head() {
 		if spoil != whole {
 			return false
 		}
-		w.ask = inquiry{}
+		w.refetch = inquiry{}
 		w.sayFailure(failureOf(TooLarge, 504))
 		w.step(Refetched{Failure: failureOf(TooLarge, 504)}, subject{})
 		return true
 	}
 	a := arrived{objects: w.srv.at(at).selected}
 	for k := range int8(keys) {
-		if !w.s.deaf && w.ask.key != -1 && w.ask.key != k {
+		if !w.s.deaf && w.refetch.key != -1 && w.refetch.key != k {
 			a.objects[k] = cell{}
 		}
 	}
-	if w.ask.key == -1 { // a limit of 1
+	if w.refetch.key == -1 { // a limit of 1
 		if a.objects[0] != (cell{}) {
-			w.ask.more = a.objects[1] != cell{}
+			w.refetch.more = a.objects[1] != cell{}
 			a.objects[1] = cell{}
 		}
 	}
 	if spoil > undecodableB || !w.spoil(&a, spoil) {
 		return false
 	}
-	w.ask.state, w.ask.at, w.ask.found = answered, at, a
+	w.refetch.state, w.refetch.at, w.refetch.found = answered, at, a
 	return true
 }
 
-func (w *world) askArrives() {
-	q := w.ask
-	w.ask = inquiry{}
+func (w *world) refetchArrives() {
+	q := w.refetch
+	w.refetch = inquiry{}
 	w.sayAnswer(q)
 	in := Refetched{Version: q.at.String(), More: q.more}
 	s := subject{key: max(q.key, 0), object: cell{at: q.at}, old: q.old}

@@ -83,7 +83,7 @@ func (w *world) lowest() version {
 		return 0
 	}
 	for _, v := range [...]version{
-		versionOf(w.m.resume), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at, w.ask.at,
+		versionOf(w.m.resume), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at, w.refetch.at,
 	} {
 		if v > 0 {
 			low = min(low, v)
@@ -168,7 +168,7 @@ func (e *encoder) world() {
 		e.version(w.asOf[k])
 	})
 	e.request(&w.main)
-	e.question(&w.ask)
+	e.question(&w.refetch)
 	e.question(&w.check)
 	e.bool(w.listed && w.can(restores))
 	e.bool(w.reconnected)

@@ -34,12 +34,12 @@ const (
 	omit
 	bookmark
 	endWatch // b: an index of ends
-	silent
+	idles
 
 	// Of asks and verifications: the server's answer, and its arrival.
-	answerAsk // b: an index of spoils
-	failAsk   // b: an index of askFailures
-	askArrives
+	answerRefetch // b: an index of spoils
+	failRefetch   // b: an index of refetchFailures
+	refetchArrives
 	answerCheck
 	failCheck
 	checkArrives
@@ -81,9 +81,9 @@ func failureOf(reason Reason, code int) Failure {
 }
 
 var (
-	listFailureKinds  = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
-	watchFailureKinds = []Failure{failureOf(Unavailable, 503), failureOf(Failed, 500), failureOf(Expired, 410)}
-	askFailureKinds   = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
+	listFailureKinds    = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
+	watchFailureKinds   = []Failure{failureOf(Unavailable, 503), failureOf(Failed, 500), failureOf(Expired, 410)}
+	refetchFailureKinds = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
 
 	// The machine looks at how long a watch lived. It does so by three limits, between which nothing differs.
 	watchEnds = []struct {
@@ -132,7 +132,7 @@ func (w *world) moves(all []move) []move {
 			choose(endWatch, 0, len(watchEnds))
 			add(omit, 0, 0)
 			add(bookmark, 0, 0)
-			add(silent, 0, 0)
+			add(idles, 0, 0)
 		} else {
 			choose(failWatch, 0, len(watchFailureKinds))
 			add(tooLarge, 0, 0)
@@ -147,12 +147,12 @@ func (w *world) moves(all []move) []move {
 			}
 		}
 	}
-	switch w.ask.state {
+	switch w.refetch.state {
 	case awaited:
-		choose(answerAsk, 0, int(spoilsEnd))
-		choose(failAsk, 0, len(askFailureKinds))
+		choose(answerRefetch, 0, int(spoilsEnd))
+		choose(failRefetch, 0, len(refetchFailureKinds))
 	case answered:
-		add(askArrives, 0, 0)
+		add(refetchArrives, 0, 0)
 	default:
 		for k := range int8(keys) {
 			add(askDue, k, 0)
@@ -227,9 +227,9 @@ func (w *world) make(mv move) bool {
 		return w.makeStorage(mv)
 	case answerList, tooLarge, failList:
 		return w.makeList(mv)
-	case openWatch, expire, failWatch, deliver, omit, bookmark, endWatch, silent:
+	case openWatch, expire, failWatch, deliver, omit, bookmark, endWatch, idles:
 		return w.makeWatch(mv)
-	case answerAsk, failAsk, askArrives, answerCheck, failCheck, checkArrives:
+	case answerRefetch, failRefetch, refetchArrives, answerCheck, failCheck, checkArrives:
 		return w.makeBeside(mv)
 	case wake, repairDue, askDue, checkDue, verifyDue:
 		return w.makeTimer(mv)
@@ -244,7 +244,7 @@ func (w *world) make(mv move) bool {
 			return false
 		}
 		w.say("stop")
-		w.main, w.ask, w.check = request{}, inquiry{}, inquiry{}
+		w.main, w.refetch, w.check = request{}, inquiry{}, inquiry{}
 		w.listed, w.reconnected = false, false
 		w.step(Stopped{}, subject{})
 		w.say("restart")
@@ -257,7 +257,7 @@ func (w *world) mayBeDown(mv move) bool {
 	switch mv.kind {
 	case failList, failWatch:
 		return mv.b == 0
-	case answerList, tooLarge, openWatch, expire, answerAsk, answerCheck:
+	case answerList, tooLarge, openWatch, expire, answerRefetch, answerCheck:
 		return false
 	default:
 		return true
@@ -310,11 +310,11 @@ func (w *world) makeRestore(v version, notice int8) bool {
 	if notice == sees503 {
 		failure = failureOf(Unavailable, 503)
 	}
-	for _, q := range []*inquiry{&w.ask, &w.check} {
+	for _, q := range []*inquiry{&w.refetch, &w.check} {
 		q.old = q.state != unasked
 	}
-	if w.ask.state == awaited {
-		w.ask = inquiry{}
+	if w.refetch.state == awaited {
+		w.refetch = inquiry{}
 		w.sayFailure(failureOf(Unreachable, 0))
 		w.step(Refetched{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
@@ -450,7 +450,7 @@ func (w *world) makeWatch(mv move) bool {
 		w.sayAfter(end.after)
 		w.sayFailure(end.failure)
 		w.end(end.failure, end.after)
-	case silent:
+	case idles:
 		if !w.spend(breaks) {
 			return false
 		}

@@ -13,11 +13,11 @@ import (
 // pacer is one state of the search for requests that follow each other without a delay. It has the machine with its clock, and
 // a server that has nothing and may answer in any way, at once. What matters is when the next request is sent.
 type pacer struct {
-	m    *Machine
-	now  time.Time
-	main requestKind
-	open bool
-	ask  bool
+	m       *Machine
+	now     time.Time
+	main    requestKind
+	open    bool
+	refetch bool
 
 	// At this instant: requests, and times that the machine was woken.
 	sent, woken int
@@ -91,7 +91,7 @@ func (p *pacer) moves() (all []*pacer) {
 		case Opened:
 			next.open = true
 		case Refetched:
-			next.ask = false
+			next.refetch = false
 		case Tick:
 			next.woken++
 		}
@@ -102,7 +102,7 @@ func (p *pacer) moves() (all []*pacer) {
 	if p.main == noRequest || !wake.IsZero() && p.open {
 		add("the machine is woken", max(wake.Sub(p.now), 0), Tick{})
 	}
-	if p.ask {
+	if p.refetch {
 		add("the refetch fails", 0, Refetched{Failure: failureOf(Unreachable, 0)})
 		add("the refetch is answered", 0, Refetched{Version: "101"})
 	}
@@ -145,10 +145,10 @@ func (p *pacer) step(in Input) {
 			p.main, p.open = watchRequest, false
 			p.sent++
 		case Refetch:
-			p.ask = true
+			p.refetch = true
 			p.sent++
 		case CancelRefetch:
-			p.ask = false
+			p.refetch = false
 		case Cancel:
 			p.main, p.open = noRequest, false
 		}
@@ -166,7 +166,7 @@ func (p *pacer) encode() string {
 		}
 		return max(at.Sub(p.now), 0)
 	}
-	fmt.Fprint(&b, p.main, p.open, p.ask, p.sent, p.woken, m.resume, m.mostRecentNext, m.distrusted, m.synced)
+	fmt.Fprint(&b, p.main, p.open, p.refetch, p.sent, p.woken, m.resume, m.mostRecentNext, m.distrusted, m.synced)
 	switch phase := m.phase.(type) {
 	case *waiting:
 		fmt.Fprint(&b, " waiting ", in(phase.until), phase.then)

@@ -120,7 +120,7 @@ const (
 	inOrderRepair
 	inOrderBookmark
 	inOrderEvent
-	inOrderAsk
+	inOrderRefetch
 	inOrderRequest
 )
 
@@ -145,12 +145,12 @@ func (w *world) behaving(mv move) int {
 		if w.main.version > w.srv.head() && (w.main.kind == listRequest || w.main.initial) {
 			return inOrderRequest
 		}
-	case answerAsk:
+	case answerRefetch:
 		if mv.b == whole {
-			return inOrderAsk
+			return inOrderRefetch
 		}
-	case askArrives, answerCheck, checkArrives:
-		return inOrderAsk
+	case refetchArrives, answerCheck, checkArrives:
+		return inOrderRefetch
 	case deliver:
 		if mv.b == whole {
 			return inOrderEvent

@@ -38,7 +38,7 @@ var searches = []*search{
 	},
 	{
 		name: "quarantine and leaving the selector", rules: explorerRules(nil), most: 5, settles: 12,
-		budget: budget{anyFault: 2, writes: 3, elsewheres: 1, leaves: 1, compactions: 1, lags: 1, badObjects: 1, refusals: 1, askFailures: 1},
+		budget: budget{anyFault: 2, writes: 3, elsewheres: 1, leaves: 1, compactions: 1, lags: 1, badObjects: 1, refusals: 1, refetchFailures: 1},
 	},
 	{
 		name: "nameless", rules: explorerRules(nil), most: 4, settles: 14,
@@ -54,7 +54,7 @@ var searches = []*search{
 	},
 	{
 		name: "restored beside quarantine", rules: explorerRules(nil), most: 4, settles: 23,
-		budget: budget{anyFault: 2, writes: 3, restores: 1, badObjects: 1, askFailures: 1},
+		budget: budget{anyFault: 2, writes: 3, restores: 1, badObjects: 1, refetchFailures: 1},
 	},
 	{
 		name: "verified", rules: explorerRules(func(r *Rules) { r.Verify = time.Hour }), most: 4, settles: 15,

@@ -163,7 +163,7 @@ func (w *world) sayEvent(typ object.EventType, k int8, c cell, a *arrived) {
 		return
 	}
 	word := [...]string{object.Added: "ADDED", object.Modified: "MODIFIED", object.Deleted: "DELETED"}[typ]
-	if w.ask.state != unasked {
+	if w.refetch.state != unasked {
 		w.say("# Meanwhile, on the watch:")
 	}
 	if a.nameless {

@@ -19,10 +19,10 @@ type world struct {
 
 	shared bool // m belongs to another world, see own
 
-	sink  [keys]cell
-	main  request // the list or watch
-	ask   inquiry
-	check inquiry // a verification
+	sink    [keys]cell
+	main    request // the list or watch
+	refetch inquiry
+	check   inquiry // a verification
 
 	listed      bool // a list has come, and no watch was opened since
 	reconnected bool // and the connection of that list has broken
@@ -97,24 +97,24 @@ var now = time.Unix(1e9, 0)
 type fault uint8
 
 const (
-	anyFault    fault = iota // counts all but writes
-	writes                   // changes of objects
-	elsewheres               // changes of something else
-	leaves                   // objects that leave the selector, and come back
-	grants                   // objects that become visible late
-	compactions              // that a watch sees
-	restores                 // of a backup
-	lags                     // requests that are answered by a replica that is behind
-	breaks                   // watches that end
-	failures                 // of lists and watches
-	expirations              // 410 without need
-	badObjects               // that cannot be decoded
-	unnamed                  // objects without a readable name
-	refusals                 // of the sink
-	askFailures              //
-	omissions                // events that the server never sends
-	relists                  // lists that the program asks for
-	stops                    // ends of a Run
+	anyFault        fault = iota // counts all but writes
+	writes                       // changes of objects
+	elsewheres                   // changes of something else
+	leaves                       // objects that leave the selector, and come back
+	grants                       // objects that become visible late
+	compactions                  // that a watch sees
+	restores                     // of a backup
+	lags                         // requests that are answered by a replica that is behind
+	breaks                       // watches that end
+	failures                     // of lists and watches
+	expirations                  // 410 without need
+	badObjects                   // that cannot be decoded
+	unnamed                      // objects without a readable name
+	refusals                     // of the sink
+	refetchFailures              //
+	omissions                    // events that the server never sends
+	relists                      // lists that the program asks for
+	stops                        // ends of a Run
 	faults
 )
 
@@ -330,10 +330,10 @@ func (w *world) perform(eff Effect, s subject) Input {
 	case Cancel:
 		w.main = request{}
 	case Refetch:
-		w.only(w.ask.state == unasked, "a refetch", "a refetch")
-		w.ask = inquiry{state: awaited, key: keyOf(eff.Key), exact: eff.At != "", at: versionOf(eff.At)}
+		w.only(w.refetch.state == unasked, "a refetch", "a refetch")
+		w.refetch = inquiry{state: awaited, key: keyOf(eff.Key), exact: eff.At != "", at: versionOf(eff.At)}
 	case CancelRefetch:
-		w.ask = inquiry{}
+		w.refetch = inquiry{}
 	case ListMetadata:
 		w.only(w.check.state == unasked, "a verification", "a verification")
 		w.check = inquiry{state: awaited, key: -1, at: versionOf(eff.Version)}

@@ -22,7 +22,7 @@ func checked(t *testing.T, s *stage) Refetch {
 }
 
 // While the machine waits because the server asked it to, a server that rolled back does not cut the wait short.
-func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
+func TestRolledBackDoesNotCutAWaitShort(t *testing.T) {
 	s := newStage()
 	s.settled()
 	checked(t, s)
@@ -74,7 +74,7 @@ func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
 }
 
 // If the connection has changed within a list, the server may have been restored meanwhile, so it is asked for what came before that.
-func TestListOverTwoConnectionsIsAskedAbout(t *testing.T) {
+func TestListOverTwoConnectionsHasAHistoryCheck(t *testing.T) {
 	s := newStage()
 	s.step(Tick{})
 	fold := s.m.Fold(false)

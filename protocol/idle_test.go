@@ -39,7 +39,7 @@ func (s *stage) silentUntilEnd(t *testing.T) {
 
 // Before its first bookmark a watch may be idle for about a minute, by jitter. If the watch that is opened instead brings
 // nothing either, there may be nothing to say: the next may be idle for twice as long, up to the end of its timeout.
-func TestSilenceBeforeABookmarkIsLearned(t *testing.T) {
+func TestIdleTimeBeforeABookmarkIsLearned(t *testing.T) {
 	for _, jitter := range []float64{0, 0.999} {
 		s := newStage(func(r *Rules) {
 			r.MinTimeout = 24 * time.Hour
@@ -66,7 +66,7 @@ func TestSilenceBeforeABookmarkIsLearned(t *testing.T) {
 }
 
 // If the watch that is opened instead brings something at once, the one before it was dead: the limit is the first again.
-func TestSilenceOfADeadWatchIsNotLearned(t *testing.T) {
+func TestIdleTimeOfADeadWatchIsNotLearned(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		after time.Duration
@@ -95,7 +95,7 @@ func TestSilenceOfADeadWatchIsNotLearned(t *testing.T) {
 }
 
 // After a bookmark the limit is one and a half of the time between bookmarks, and 90 s at least.
-func TestSilenceAfterABookmark(t *testing.T) {
+func TestIdleTimeAfterABookmark(t *testing.T) {
 	for _, c := range []struct{ gap, want time.Duration }{
 		{10 * time.Second, 90 * time.Second},
 		{time.Minute, 90 * time.Second},
@@ -142,7 +142,7 @@ func TestSignsOfLife(t *testing.T) {
 }
 
 // A watch without a version cannot be resumed, so its idle time has no limit but its timeout.
-func TestWatchWithoutAVersionMayBeSilent(t *testing.T) {
+func TestWatchWithoutAVersionMayBeIdle(t *testing.T) {
 	s := newStage()
 	s.step(Tick{})
 	s.step(Listed{Sum: s.sum("", good("a", "90", ""))})

@@ -16,9 +16,9 @@ func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []
 	for len(waits) < answers {
 		s.at = latest(s.at, s.m.Wake())
 		s.step(Tick{Main: s.at}) // the watch is well
-		if ask, ok := sent[Refetch](s); ok {
-			if ask.Key != "b" {
-				t.Fatalf("%q is asked for, want b", ask.Key)
+		if eff, ok := sent[Refetch](s); ok {
+			if eff.Key != "b" {
+				t.Fatalf("%q is asked for, want b", eff.Key)
 			}
 			waits = append(waits, s.at.Sub(since))
 			s.step(answer())
@@ -29,7 +29,7 @@ func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []
 }
 
 // An object that stays as it is, is asked for less and less often. An event that changes it begins again.
-func TestCurveOfAsks(t *testing.T) {
+func TestBackoffOfRefetches(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
 	quarantined(s)
 	stillBad := func() Refetched { return Refetched{Version: "105", Items: []Item{bad("b", "105", "95")}} }
@@ -57,8 +57,8 @@ func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	for len(order) < 9 {
 		s.at = latest(s.at, s.m.Wake())
 		s.step(Tick{Main: s.at})
-		if ask, ok := sent[Refetch](s); ok {
-			order += ask.Key
+		if eff, ok := sent[Refetch](s); ok {
+			order += eff.Key
 			s.step(Refetched{Failure: failed(Unavailable, 503)})
 		}
 	}
@@ -110,7 +110,7 @@ func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 	s.pass(checkAfter)
 	s.step(Refetched{Version: "50", Items: []Item{bad("b", "40", "")}}) // this is what the storage has, too
 	s.pass(5 * time.Second)
-	if ask, ok := sent[Refetch](s); !ok || ask.Key != "b" || ask.At != "" {
+	if eff, ok := sent[Refetch](s); !ok || eff.Key != "b" || eff.At != "" {
 		t.Fatalf("the effects are %v, want a refetch of b", s.effects)
 	}
 	s.step(Refetched{Version: "60", Items: []Item{good("b", "55", "")}})

@@ -10,7 +10,7 @@ import (
 
 // If the sink refuses too much, the resume version rolls back to before the event at hand, and so do the refetch versions that the
 // event had reached: a replica that is behind must not take back what a refetch has told.
-func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
+func TestRefetchVersionOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s := newStage()
 	s.settled()
 	s.m.quarantine.refetchedTo(s.m.resume, "a", "300")

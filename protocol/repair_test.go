@@ -18,8 +18,8 @@ func TestWatchGoesOnUntilTheListForRepair(t *testing.T) {
 				s.step(event(object.Added, bad(strconv.Itoa(i), strconv.Itoa(101+i), "")))
 			}
 			s.tick()
-			for ask, ok := sent[Refetch](s); ok; ask, ok = sent[Refetch](s) {
-				s.step(Refetched{Version: "200", Items: []Item{good(ask.Key, "150", "")}})
+			for eff, ok := sent[Refetch](s); ok; eff, ok = sent[Refetch](s) {
+				s.step(Refetched{Version: "200", Items: []Item{good(eff.Key, "150", "")}})
 				s.step(Tick{})
 			}
 			s.step(event(object.Deleted, Item{Meta: object.Meta{ResourceVersion: "210"}, Err: errBadField}))

@@ -184,9 +184,9 @@ func TestWatchGivenUpWithinABatch(t *testing.T) {
 	})
 }
 
-// TestSlowSinkIsNoSilence: a stream whose events wait for the sink is not idle,
+// TestSlowSinkIsNotIdle: a stream whose events wait for the sink is not idle,
 // however long that takes. By chance the clock is looked at before them, or after.
-func TestSlowSinkIsNoSilence(t *testing.T) {
+func TestSlowSinkIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{MinWatchTimeout: -1})
 		r.expect(`list "0" limit 500 continue ""`)

@@ -58,7 +58,7 @@ func (c *counter) count() int {
 
 // Answers about single objects come over connections of their own. They say nothing of a
 // watch that is dead.
-func TestAnswersToAsksAreNoSignOfLifeOfAWatch(t *testing.T) {
+func TestAnswersToRefetchesAreNoSignOfLifeOfAWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asks counter
 		var mu sync.Mutex

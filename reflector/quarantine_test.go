@@ -56,7 +56,7 @@ func (r *rig) inQuarantine(want ...string) {
 
 // What the sink refuses holds nothing else up. The server is asked for the object, and
 // what it answers is offered until the sink takes it.
-func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
+func TestEventThatTheSinkRefusesIsRefetched(t *testing.T) {
 	for name, test := range map[string]struct {
 		typ      object.EventType
 		told     string

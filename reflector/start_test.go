@@ -31,7 +31,7 @@ func (s slowStore) Replace(items []*metav1.PartialObjectMetadata, version string
 
 // Many reflectors that start together over HTTP/1.1 make many connections, which are idle between list and watch. The server breaks none of
 // them, so none of the reflectors asks whether it is still the same one.
-func TestOrdinaryStartAsksNothing(t *testing.T) {
+func TestOrdinaryStartHasNoHistoryCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var questions atomic.Int64
 		server, listener := apitest.StartInMemory(t, apitest.Options{Log: func(req apitest.LoggedRequest) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Without delays a server that refuses at once must not keep a processor busy forever.
-func TestNoPausesStillMeansFewerThan500RequestsASecond(t *testing.T) {
+func TestNoDelaysStillMeansFewerThan500RequestsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -28,7 +28,7 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 
 // A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as
 // ever: it is not idle, and it is not given up before the server ends it.
-func TestSlowListIsNoSilence(t *testing.T) {
+func TestSlowListIsNotIdle(t *testing.T) {
 	for _, took := range []time.Duration{15 * time.Second, 3 * time.Minute} {
 		for _, initial := range []InitialList{FromCache, Streaming} {
 			t.Run(fmt.Sprint(took, " ", initial), func(t *testing.T) {
