@@ -71,7 +71,8 @@ func newChildrenOf(t *testing.T, opts relist.Options[*ConfigMap]) *children {
 	return c
 }
 
-// ensure is CreateOrModify of a ConfigMap named bakery, for the Shop with this UID, and returns how many writes it has sent.
+// ensure is CreateOrModify of a ConfigMap named bakery, for the Shop with this UID, and returns how
+// many writes it has sent.
 func (c *children) ensure(shop types.UID, prices map[string]string) (writes int, err error) {
 	c.t.Helper()
 	owner := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery", UID: shop}}
@@ -199,7 +200,8 @@ func TestCreateOrPatchOfAnOldState(t *testing.T) {
 	})
 }
 
-// While the cache is behind, a write waits for it no longer than a second, and says that it was in vain.
+// While the cache is behind, a write waits for it no longer than a second, and says that it was in
+// vain.
 func TestPatchWaitsForTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)
@@ -235,8 +237,9 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 	})
 }
 
-// While the watch is down, a controller creates an object, and another client deletes it. The list that follows lacks the object as
-// the cache did, so no change brings the key back; the error of the write does.
+// While the watch is down, a controller creates an object, and another client deletes it. The list
+// that follows lacks the object as the cache did, so no change brings the key back; the error of
+// the write does.
 func TestWriteThatIsNotConfirmedBringsItsKeyBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)

@@ -15,12 +15,13 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Resource are the objects of one type: a live cache of them, and what writes them. Package controller takes a Resource where it
-// takes an informer. [New] makes them.
+// Resource are the objects of one type: a live cache of them, and what writes them. Package
+// controller takes a Resource where it takes an informer. [New] makes them.
 //
-// Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request each, and change only the server.
-// The cache learns of a write by its watch: to read what was written, wait by WaitForVersion. CreateOrModify, Modify and
-// ModifyStatus wait for a moment by themselves, and return [ErrUnconfirmed] if that is in vain.
+// Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request
+// each, and change only the server. The cache learns of a write by its watch: to read what was
+// written, wait by WaitForVersion. CreateOrModify, Modify and ModifyStatus wait for a moment by
+// themselves, and return [ErrUnconfirmed] if that is in vain.
 type Resource[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
@@ -29,9 +30,11 @@ type Resource[T object.Object] struct {
 	Client *listwatch.Client[T]
 }
 
-// Options of [New]: those of each of its parts. The zero value is ready. To apply objects, set Writer.FieldManager.
+// Options of [New]: those of each of its parts. The zero value is ready. To apply objects, set
+// Writer.FieldManager.
 type Options[T object.Object] struct {
-	// ListWatch says which objects the cache has, and how they are decoded. A write is not limited to these objects.
+	// ListWatch says which objects the cache has, and how they are decoded. A write is not limited
+	// to these objects.
 	ListWatch listwatch.Options[T]
 
 	// Informer configures the cache.
@@ -41,10 +44,12 @@ type Options[T object.Object] struct {
 	Writer writer.Options
 }
 
-// New makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New], and returns the first of
-// their errors: T cannot hold the objects, an option is wrong, or typ has no Kind. It sends no request. If only one of the parts is
-// needed, or something must come between them, call those functions instead. If a Transform clears resourceVersions, the cache cannot
-// tell when it has a write: CreateOrModify, Modify and ModifyStatus then return [ErrUnconfirmed] after each write.
+// New makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New],
+// and returns the first of their errors: T cannot hold the objects, an option is wrong, or typ has
+// no Kind. It sends no request. If only one of the parts is needed, or something must come between
+// them, call those functions instead. If a Transform clears resourceVersions, the cache cannot tell
+// when it has a write: CreateOrModify, Modify and ModifyStatus then return [ErrUnconfirmed] after
+// each write.
 //
 //	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
@@ -60,36 +65,45 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	return &Resource[T]{Informer: informer.New(objects, opts.Informer), Writer: writes, Client: objects}, nil
 }
 
-// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Modify] and [Resource.ModifyStatus] if the server has made the
-// write, and the cache did not have it within a second. The object that they return is as the server has it.
+// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Modify] and
+// [Resource.ModifyStatus] if the server has made the write, and the cache did not have it within a
+// second. The object that they return is as the server has it.
 //
-// A controller returns this error, so that it looks at the key again. Otherwise a created object that another client deletes before
-// the cache has it would never be created again: the cache lacks it before and after, so there is no change that brings the key
-// back.
+// A controller returns this error, so that it looks at the key again. Otherwise a created object
+// that another client deletes before the cache has it would never be created again: the cache lacks
+// it before and after, so there is no change that brings the key back.
 var ErrUnconfirmed = errors.New("was written, but is not in the cache")
 
-// ErrNotOwned is the error of [Resource.CreateOrModify] if the object is controlled by another owner, or by none.
+// ErrNotOwned is the error of [Resource.CreateOrModify] if the object is controlled by another
+// owner, or by none.
 var ErrNotOwned = errors.New("controlled by another owner, or by none")
 
-// CreateOrModify sees to it that there is an object with this name, and that it has what change writes to it.
+// CreateOrModify sees to it that there is an object with this name, and that it has what change
+// writes to it.
 //
-// If the cache has no such object, CreateOrModify creates one with this metadata, after change. If the cache has one,
-// CreateOrModify sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Modify].
-// change should set each field that this program decides on, and no other: it is called with a new object or with one that others
-// have also written to. The maps of a new object may be nil. The labels and annotations of meta are only for a new object.
+// If the cache has no such object, CreateOrModify creates one with this metadata, after change. If
+// the cache has one, CreateOrModify sends what change writes to a copy of it as a merge patch, if
+// that is any different; see [writer.Writer.Modify]. change should set each field that this program
+// decides on, and no other: it is called with a new object or with one that others have also
+// written to. The maps of a new object may be nil. The labels and annotations of meta are only for
+// a new object.
 //
-// The cache should have every object that CreateOrModify is called for, so no selector that such an object may cease to match.
-// Otherwise CreateOrModify would try to create the object again, and get apierrors.IsAlreadyExists each time.
+// The cache should have every object that CreateOrModify is called for, so no selector that such an
+// object may cease to match. Otherwise CreateOrModify would try to create the object again, and get
+// apierrors.IsAlreadyExists each time.
 //
-// If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does, an object that this owner does not
-// control is left alone, and the error is [ErrNotOwned]. The UID of the owner counts.
+// If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does,
+// an object that this owner does not control is left alone, and the error is [ErrNotOwned]. The UID
+// of the owner counts.
 //
-// The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the error, and nothing is changed.
-// In a controller, return the error: the key comes back after a backoff, or as soon as the cache has the change. After a write,
-// CreateOrModify waits until the cache has it, so that the next call for this object starts with that state. After a second it returns
-// [ErrUnconfirmed] with the object.
+// The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the
+// error, and nothing is changed. In a controller, return the error: the key comes back after a
+// backoff, or as soon as the cache has the change. After a write, CreateOrModify waits until the
+// cache has it, so that the next call for this object starts with that state. After a second it
+// returns [ErrUnconfirmed] with the object.
 //
-// The answer is the object as the server has it; if no request was necessary, the cache's own object, which must not be changed.
+// The answer is the object as the server has it; if no request was necessary, the cache's own
+// object, which must not be changed.
 //
 // [controller.OwnedMeta]: https://pkg.go.dev/github.com/relist-go/relist/controller#OwnedMeta
 func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
@@ -112,8 +126,8 @@ func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta
 	return o.Modify(ctx, have, change)
 }
 
-// Modify is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with
-// the object.
+// Modify is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second
+// it returns [ErrUnconfirmed] with the object.
 func (o *Resource[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
 	written, err := o.Writer.Modify(ctx, have, change)
@@ -133,8 +147,8 @@ func (o *Resource[T]) ModifyStatus(ctx context.Context, have T, change func(obj 
 	return written, err
 }
 
-// awaitWithin is how long a write waits for the cache. The event of a write comes within milliseconds. If it does not, the cache
-// is behind, for example because the watch is down.
+// awaitWithin is how long a write waits for the cache. The event of a write comes within
+// milliseconds. If it does not, the cache is behind, for example because the watch is down.
 const awaitWithin = time.Second
 
 // caches reports whether the cache has an object of this name.
@@ -147,9 +161,10 @@ func (o *Resource[T]) caches(obj T) bool {
 	return exists
 }
 
-// await waits until the cache has an object as it was written, or newer. If versions cannot be ordered, it waits until the cache
-// has another state of the object than the one before the write. If the cache had the object before the write and has lost it since,
-// because it was deleted or a selector no longer matches it, await does not wait for more.
+// await waits until the cache has an object as it was written, or newer. If versions cannot be
+// ordered, it waits until the cache has another state of the object than the one before the write.
+// If the cache had the object before the write and has lost it since, because it was deleted or a
+// selector no longer matches it, await does not wait for more.
 func (o *Resource[T]) await(ctx context.Context, written T, before string, cached bool) error {
 	if written.GetResourceVersion() == before {
 		return nil // nothing was written, or it was the end of the object

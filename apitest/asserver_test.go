@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// A rule is something that kube-apiserver does, shown by requests. test/conformance/apiserver compares it with the real one.
+// A rule is something that kube-apiserver does, shown by requests. test/conformance/apiserver
+// compares it with the real one.
 func TestRulesOfKubeAPIServer(t *testing.T) {
 	const (
 		pods        = "/api/v1/namespaces/d/pods"

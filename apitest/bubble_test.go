@@ -10,8 +10,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// The clock of a bubble stands still while a goroutine waits for a mutex. So no goroutine of the server may wait for the network
-// while it has one that another goroutine needs.
+// The clock of a bubble stands still while a goroutine waits for a mutex. So no goroutine of the
+// server may wait for the network while it has one that another goroutine needs.
 
 // A pong, an event and the close frame of a WebSocket are written by two goroutines.
 func TestTimePassesWhileAWebSocketStalls(t *testing.T) {
@@ -35,7 +35,8 @@ func TestTimePassesWhileAWebSocketStalls(t *testing.T) {
 func TestTimePassesWhileNobodyReadsAWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
-		// Once its time is over, a watch may end without the events that wait. So it has more time than passes here.
+		// Once its time is over, a watch may end without the events that wait. So it has more time
+		// than passes here.
 		w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1&timeoutSeconds=7200")
 		f.create("d/a", "d/b")
 		synctest.Wait()
@@ -50,7 +51,8 @@ func TestTimePassesWhileNobodyReadsAWebSocket(t *testing.T) {
 	})
 }
 
-// A client of HTTP/2 writes frames from several goroutines to a connection that the server has left, and that is silent.
+// A client of HTTP/2 writes frames from several goroutines to a connection that the server has
+// left, and that is silent.
 func TestTimePassesWhileAConnectionIsHalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := StartInMemory(t, Options{})

@@ -17,8 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCaptures puts the server into the state in which a kube-apiserver 1.36 was when it gave each answer in testdata,
-// sends the same request, and compares status, headers and every byte of the body, but for managedFields.
+// TestCaptures puts the server into the state in which a kube-apiserver 1.36 was when it gave each
+// answer in testdata, sends the same request, and compares status, headers and every byte of the
+// body, but for managedFields.
 func TestCaptures(t *testing.T) {
 	// What was done to the captured server, by the version at which each capture was taken.
 	live := func(c *captured) {
@@ -114,8 +115,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// quotedByte is how encoding/json quotes a byte that is no character: as \x81 from Go 1.27 on, and as \u0081 before, as the
-// server that was captured did.
+// quotedByte is how encoding/json quotes a byte that is no character: as \x81 from Go 1.27 on, and
+// as \u0081 before, as the server that was captured did.
 var quotedByte = regexp.MustCompile(`\\\\x([0-9a-f]{2})`)
 
 // captured is a server with the objects of the captures.

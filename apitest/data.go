@@ -21,11 +21,11 @@ func (s *Server) table(resource string) (*table, error) {
 // programmer is the author of what a Go program writes by the methods of Server.
 var programmer = author{manager: "apitest"}
 
-// Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST, it also stores the
-// status, so that a test can make a running Pod in one step; Update and Patch do so, too. Create keeps a UID and a
-// creationTimestamp that obj has, so that a test knows them. It neither changes nor keeps obj. obj may be the Object of
-// an unstructured.Unstructured. It returns the errors that a client would get: apierrors.IsAlreadyExists and similar
-// functions work on them.
+// Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST,
+// it also stores the status, so that a test can make a running Pod in one step; Update and Patch do
+// so, too. Create keeps a UID and a creationTimestamp that obj has, so that a test knows them. It
+// neither changes nor keeps obj. obj may be the Object of an unstructured.Unstructured. It returns
+// the errors that a client would get: apierrors.IsAlreadyExists and similar functions work on them.
 func (s *Server) Create(resource string, obj map[string]any) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Server) Create(resource string, obj map[string]any) (resourceVersion st
 	return versionOf(r, err)
 }
 
-// Update replaces an object as a PUT would. If obj has a metadata.resourceVersion that is not current, Update returns a
-// conflict.
+// Update replaces an object as a PUT would. If obj has a metadata.resourceVersion that is not
+// current, Update returns a conflict.
 func (s *Server) Update(resource string, obj map[string]any) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Server) Patch(resource, namespace, name string, patch map[string]any) (
 	return versionOf(r, err)
 }
 
-// Delete removes an object at once, without a period of grace. If the object has finalizers, it only gets a
-// deletionTimestamp, as from kube-apiserver.
+// Delete removes an object at once, without a period of grace. If the object has finalizers, it
+// only gets a deletionTimestamp, as from kube-apiserver.
 func (s *Server) Delete(resource, namespace, name string) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Server) Get(resource, namespace, name string) (map[string]any, error) {
 	return t.shown(r).decode(t.res)
 }
 
-// List returns copies of all objects of a namespace in key order, and the version of that state. If namespace is "", it
-// returns the objects of all namespaces.
+// List returns copies of all objects of a namespace in key order, and the version of that state. If
+// namespace is "", it returns the objects of all namespaces.
 func (s *Server) List(resource, namespace string) (items []map[string]any, resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -127,7 +127,8 @@ func metadataOf(obj map[string]any) map[string]any {
 	return m
 }
 
-// namespaceMismatch is the error for an object that is sent to another namespace than the one it names.
+// namespaceMismatch is the error for an object that is sent to another namespace than the one it
+// names.
 func namespaceMismatch() error {
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }

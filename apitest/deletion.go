@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// readDeletion reads the options of a deletion from the body, or from the query if there is no body.
+// readDeletion reads the options of a deletion from the body, or from the query if there is no
+// body.
 func readDeletion(req *http.Request, body []byte, media string) (opts metav1.DeleteOptions, err error) {
 	if len(body) > 0 {
 		if body, err = asJSON(body, media); err == nil {
@@ -39,8 +40,8 @@ func readDeletion(req *http.Request, body []byte, media string) (opts metav1.Del
 	return opts, nil
 }
 
-// remainingFinalizers returns the finalizers of an object that is being deleted: its own, and one that tells the garbage
-// collector what to do with the objects that it owns.
+// remainingFinalizers returns the finalizers of an object that is being deleted: its own, and one
+// that tells the garbage collector what to do with the objects that it owns.
 func remainingFinalizers(opts metav1.DeleteOptions, meta map[string]any) []any {
 	policy, orphan := opts.PropagationPolicy, opts.OrphanDependents //nolint:staticcheck // clients still send it
 	var all []any
@@ -62,8 +63,8 @@ func remainingFinalizers(opts metav1.DeleteOptions, meta map[string]any) []any {
 	return all
 }
 
-// graceOf returns how many seconds a Pod stays while it is being deleted. It is 0 if no kubelet runs the Pod, or
-// if the Pod has ended.
+// graceOf returns how many seconds a Pod stays while it is being deleted. It is 0 if no kubelet
+// runs the Pod, or if the Pod has ended.
 func graceOf(opts metav1.DeleteOptions, pod map[string]any) int64 {
 	seconds := int64(30)
 	if n, ok := lookup(pod, "spec.terminationGracePeriodSeconds").(int64); ok {
@@ -93,7 +94,8 @@ func stringsOf(v any) (all []string) {
 	return all
 }
 
-// writeOptions reads the options of a creation, an update or a patch from its query. Those of a patch have all that the others have.
+// writeOptions reads the options of a creation, an update or a patch from its query. Those of a
+// patch have all that the others have.
 func writeOptions(verb string, query url.Values, media string) (opts metav1.PatchOptions, err error) {
 	if err := metascheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &opts); err != nil {
 		return opts, apierrors.NewBadRequest(err.Error())
@@ -117,7 +119,8 @@ func writeOptions(verb string, query url.Values, media string) (opts metav1.Patc
 	return opts, nil
 }
 
-// remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.
+// remove deletes an object. If the object has finalizers or a grace period, remove only marks it
+// for deletion.
 func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +182,8 @@ func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revisio
 	return s.put(t, obj, cur.tracked)
 }
 
-// terminating returns the Namespace as the answer to its deletion shows it. In this server the Namespace is gone at
-// once, as if its controller had run.
+// terminating returns the Namespace as the answer to its deletion shows it. In this server the
+// Namespace is gone at once, as if its controller had run.
 func terminating(obj map[string]any) map[string]any {
 	obj, meta := shallow(obj)
 	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)

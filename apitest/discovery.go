@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// serveMeta answers requests about the server itself: discovery, the version and OpenAPI. It returns false
-// for other requests.
+// serveMeta answers requests about the server itself: discovery, the version and OpenAPI. It
+// returns false for other requests.
 func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
 	if req.Method != http.MethodGet && (path == "/api" || path == "/apis" || len(s.resourcesAt(path)) > 0) {
@@ -134,8 +134,8 @@ func resourceList(in []*Resource) metav1.APIResourceList {
 
 var statusVerbs = metav1.Verbs{"get", "patch", "update"}
 
-// The aggregated form of discovery: everything below /api or /apis in one answer, apidiscovery.k8s.io/v2.
-// Its Go types are in k8s.io/api, which this module does not import.
+// The aggregated form of discovery: everything below /api or /apis in one answer,
+// apidiscovery.k8s.io/v2. Its Go types are in k8s.io/api, which this module does not import.
 type (
 	groupDiscoveryList struct {
 		metav1.TypeMeta
@@ -185,8 +185,9 @@ func aggregated(req *http.Request) string {
 	return ""
 }
 
-// groupDiscovery describes the core group, or all others. A version whose discovery has to fail is Stale and has no types, as one
-// whose server is down: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+// groupDiscovery describes the core group, or all others. A version whose discovery has to fail is
+// Stale and has no types, as one whose server is down:
+// https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
 func (s *Server) groupDiscovery(req *http.Request, core bool) groupDiscoveryList {
 	list := groupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"},

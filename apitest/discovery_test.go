@@ -69,8 +69,9 @@ func TestDescribesItself(t *testing.T) {
 	})
 }
 
-// kubectl asks for OpenAPI v2 as protobuf before it applies an object of a type that the server does not have. If it cannot
-// read the answer, it stops there and does not say that there is no such type.
+// kubectl asks for OpenAPI v2 as protobuf before it applies an object of a type that the server
+// does not have. If it cannot read the answer, it stops there and does not say that there is no
+// such type.
 func TestOpenAPIv2(t *testing.T) {
 	const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 	for accept, want := range map[string]struct{ media, body string }{

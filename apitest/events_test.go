@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// An Event that is written in one group is the same object in the other, by the other names of its members.
+// An Event that is written in one group is the same object in the other, by the other names of its
+// members.
 func TestEventsInTwoGroups(t *testing.T) {
 	const (
 		core, group = "/api/v1/namespaces/d/events", "/apis/events.k8s.io/v1/namespaces/d/events"

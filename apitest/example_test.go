@@ -9,8 +9,8 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// A watch is cut in the middle of an event. The client asks again from the last version it has seen, but the server has
-// been compacted meanwhile, so it has to list.
+// A watch is cut in the middle of an event. The client asks again from the last version it has
+// seen, but the server has been compacted meanwhile, so it has to list.
 func Example() {
 	server := apitest.New(apitest.Options{})
 	listener, err := server.Listen("127.0.0.1:0")

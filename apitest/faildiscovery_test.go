@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestFailDiscovery: discovery fails only if somebody asks for that, whole or for one type's group and version.
+// TestFailDiscovery: discovery fails only if somebody asks for that, whole or for one type's group
+// and version.
 func TestFailDiscovery(t *testing.T) {
 	const aggregatedV2 = "Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 	paths := []string{"/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1"}

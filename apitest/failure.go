@@ -19,15 +19,18 @@ type Failure struct {
 	Count int
 	// For is how long requests fail, if above zero.
 	For time.Duration
-	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection, and page, which is a list
-	// with a continue token. If it is discover, requests for discovery fail (below /api and /apis) and no others. These fail for no
-	// other Verb, and not if Verb is empty.
+	// Verb limits the failure to one of list, watch, get, create, update, patch, delete,
+	// deletecollection, and page, which is a list with a continue token. If it is discover,
+	// requests for discovery fail (below /api and /apis) and no others. These fail for no other
+	// Verb, and not if Verb is empty.
 	Verb string
-	// Resource limits the failure to one type: "pods", "deployments.apps". With the Verb discover, the discovery of that type's group
-	// and version fails. Clients that ask for all groups in one answer, as kubectl does, see that version as Stale and without types,
-	// as if the server behind it were down.
+	// Resource limits the failure to one type: "pods", "deployments.apps". With the Verb discover,
+	// the discovery of that type's group and version fails. Clients that ask for all groups in one
+	// answer, as kubectl does, see that version as Stale and without types, as if the server behind
+	// it were down.
 	Resource string
-	// UserAgent limits the failure to requests whose User-Agent contains this text, and so to one of several clients.
+	// UserAgent limits the failure to requests whose User-Agent contains this text, and so to one
+	// of several clients.
 	UserAgent string
 	// Status is the HTTP status. If zero, 500.
 	Status int
@@ -36,9 +39,11 @@ type Failure struct {
 	Message string
 	// RetryAfter is sent in the header and in the Status, in whole seconds, if it is above zero.
 	RetryAfter time.Duration
-	// InStream answers 200 and sends the failure as an ERROR event, in the encoding that was asked for. It suits watches.
+	// InStream answers 200 and sends the failure as an ERROR event, in the encoding that was asked
+	// for. It suits watches.
 	InStream bool
-	// Raw is sent instead of a Status, with ContentType, as a proxy between client and server might do.
+	// Raw is sent instead of a Status, with ContentType, as a proxy between client and server might
+	// do.
 	Raw         []byte
 	ContentType string
 
@@ -48,8 +53,9 @@ type Failure struct {
 // over reports whether the time of a failure is up.
 func (x *Failure) over(now time.Time) bool { return !x.until.IsZero() && !now.Before(x.until) }
 
-// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first. It returns
-// an error, and no request will fail, if no request can match x, for example because the verb is "wach".
+// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come
+// first. It returns an error, and no request will fail, if no request can match x, for example
+// because the verb is "wach".
 func (s *Server) FailNext(x Failure) error {
 	if err := s.checkFailure(x); err != nil {
 		return fmt.Errorf("fail the next requests: %w", err)
@@ -71,7 +77,8 @@ func (s *Server) FailNext(x Failure) error {
 // failureVerbs are what a request can be, see verb and isVerb.
 var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", verbPage, verbDiscover}
 
-// verbDiscover is the verb of a request for discovery, and verbPage of a list with a continue token, which is a list as well.
+// verbDiscover is the verb of a request for discovery, and verbPage of a list with a continue
+// token, which is a list as well.
 const (
 	verbDiscover = "discover"
 	verbPage     = "page"
@@ -116,8 +123,8 @@ func (x Failure) status(t target, verb string) *metav1.Status {
 	return status
 }
 
-// usual is the error of kube-apiserver that a code most often stands for. Where it has none of its own, it uses the texts of
-// NewGenericServerResponse, which are also those that clients make up.
+// usual is the error of kube-apiserver that a code most often stands for. Where it has none of its
+// own, it uses the texts of NewGenericServerResponse, which are also those that clients make up.
 func (x Failure) usual(t target, verb string) error {
 	switch x.Status {
 	case http.StatusUnauthorized:
@@ -173,8 +180,8 @@ func (s *Server) fail(w http.ResponseWriter, req *http.Request, t target, verb s
 	}
 }
 
-// failDiscovery answers a request for discovery with the failure that a test has asked for, and returns true. If no test has asked for
-// one, it returns false.
+// failDiscovery answers a request for discovery with the failure that a test has asked for, and
+// returns true. If no test has asked for one, it returns false.
 func (s *Server) failDiscovery(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
 	var of []string // the types whose group this path is about; none for those about all groups

@@ -5,7 +5,8 @@ import (
 	"testing/synctest"
 )
 
-// TestFailureSaysWhatKubeAPIServerSays: without a message of its own, a failure is no text that clients make up for themselves.
+// TestFailureSaysWhatKubeAPIServerSays: without a message of its own, a failure is no text that
+// clients make up for themselves.
 func TestFailureSaysWhatKubeAPIServerSays(t *testing.T) {
 	for _, tt := range []struct {
 		failure   Failure

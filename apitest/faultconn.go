@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A faultConn is a connection of a Listener that can go silent, as if a firewall had forgotten it. Then the bytes of both
-// sides are lost. If the server closes the connection, the client does not learn of it.
+// A faultConn is a connection of a Listener that can go silent, as if a firewall had forgotten it.
+// Then the bytes of both sides are lost. If the server closes the connection, the client does not
+// learn of it.
 type faultConn struct {
 	net.Conn
 	listener *Listener
@@ -19,8 +20,8 @@ type faultConn struct {
 	closed bool
 }
 
-// faultConnOf returns the faultConn under the layers of net/http and TLS. It returns nil if no Listener has accepted
-// conn.
+// faultConnOf returns the faultConn under the layers of net/http and TLS. It returns nil if no
+// Listener has accepted conn.
 func faultConnOf(conn net.Conn) *faultConn {
 	for conn != nil {
 		switch c := conn.(type) {
@@ -87,7 +88,8 @@ func (c *faultConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite ends the server's side of the connection. net/http calls it if the client is still sending.
+// CloseWrite ends the server's side of the connection. net/http calls it if the client is still
+// sending.
 func (c *faultConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || c.isSilent() {
@@ -96,7 +98,8 @@ func (c *faultConn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// Close closes the connection. If the connection is silent, its socket stays open until the listener is shut.
+// Close closes the connection. If the connection is silent, its socket stays open until the
+// listener is shut.
 func (c *faultConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -132,7 +135,8 @@ func (l *Listener) breakAll() {
 	}
 }
 
-// resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection cleanly (FIN).
+// resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection
+// cleanly (FIN).
 func resetOnClose(conn net.Conn) {
 	switch c := conn.(type) {
 	case *net.TCPConn:
@@ -159,11 +163,13 @@ func (ln *faultListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// HalfOpen makes every open connection of the Listeners go silent, and returns their number. No byte arrives on a silent
-// connection any more, in either direction. If the server closes it, the client does not learn of that. New connections
-// work. A connection stays silent until Refuse, or Close of the listener, closes it.
+// HalfOpen makes every open connection of the Listeners go silent, and returns their number. No
+// byte arrives on a silent connection any more, in either direction. If the server closes it, the
+// client does not learn of that. New connections work. A connection stays silent until Refuse, or
+// Close of the listener, closes it.
 //
-// HalfOpen spares a connection if it has carried a request for /_faults/, or one with the header "X-Relist-Faults: off".
+// HalfOpen spares a connection if it has carried a request for /_faults/, or one with the header
+// "X-Relist-Faults: off".
 func (s *Server) HalfOpen() int {
 	n := 0
 	for _, l := range s.allListeners() {
@@ -199,8 +205,8 @@ func (l *Listener) forget(c *faultConn) {
 	delete(l.conns, c)
 }
 
-// spareHeader is a header of a request. If its value is off, no fault touches the request, so a test can look at the
-// server while other clients meet faults.
+// spareHeader is a header of a request. If its value is off, no fault touches the request, so a
+// test can look at the server while other clients meet faults.
 const spareHeader = "X-Relist-Faults"
 
 func spared(req *http.Request) bool { return req.Header.Get(spareHeader) == "off" }

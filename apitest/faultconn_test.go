@@ -45,7 +45,8 @@ func until(t *testing.T, r *bufio.Reader, part string) {
 	}
 }
 
-// A connection that is half open has no bytes, no answers and no end, whatever the server does, until it is shut.
+// A connection that is half open has no bytes, no answers and no end, whatever the server does,
+// until it is shut.
 func TestHalfOpen(t *testing.T) {
 	s, addr := Start(t, Options{})
 	must[string](t)(s.Create("configmaps", configMap("d", "a")))

@@ -156,8 +156,9 @@ var faultSwitches = []faultSwitch{
 	}},
 }
 
-// query has the parameters of a fault. Their types are those of the values in faultSwitch.query: numbers, flags, durations, or text. If
-// a request lacks one that is not text, the value there is its default.
+// query has the parameters of a fault. Their types are those of the values in faultSwitch.query:
+// numbers, flags, durations, or text. If a request lacks one that is not text, the value there is
+// its default.
 type query struct{ given, example url.Values }
 
 // parameterTypes are the types that are not text.
@@ -170,8 +171,8 @@ var parameterTypes = []struct {
 	{"a duration such as 5s", func(v string) bool { d, err := time.ParseDuration(v); return err == nil && d >= 0 }},
 }
 
-// parse reads a query. It returns an error for a parameter that the switch does not have, because otherwise nobody would notice that
-// a name is misspelt.
+// parse reads a query. It returns an error for a parameter that the switch does not have, because
+// otherwise nobody would notice that a name is misspelt.
 func (f faultSwitch) parse(raw string) (query, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {
@@ -206,7 +207,8 @@ func (f faultSwitch) parse(raw string) (query, error) {
 // Get returns a parameter as it was given.
 func (q query) Get(name string) string { return q.given.Get(name) }
 
-// The methods below return a parameter of another type than text. No error can come: parse has looked at the type.
+// The methods below return a parameter of another type than text. No error can come: parse has
+// looked at the type.
 
 func (q query) number(name string) int {
 	n, _ := strconv.Atoi(cmp.Or(q.Get(name), q.example.Get(name)))
@@ -223,7 +225,8 @@ func (q query) duration(name string) time.Duration {
 	return d
 }
 
-// serveFaults answers requests below /_faults/. No fault touches these requests, and they need no token.
+// serveFaults answers requests below /_faults/. No fault touches these requests, and they need no
+// token.
 func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 	name := strings.TrimPrefix(req.URL.Path, faultsPath)
 	switch name {

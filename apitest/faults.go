@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// faults has the faults that are in effect. Each of them affects all replicas. (Freeze, which affects one replica, is
-// not here.)
+// faults has the faults that are in effect. Each of them affects all replicas. (Freeze, which
+// affects one replica, is not here.)
 type faults struct {
 	done <-chan struct{} // closed by Close of the server
 
@@ -146,7 +146,8 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take returns the failure for a request that concerns these types, and counts it. It returns false if no failure matches.
+// take returns the failure for a request that concerns these types, and counts it. It returns false
+// if no failure matches.
 func (f *faults) take(req *http.Request, verb string, types ...string) (Failure, bool) {
 	if spared(req) {
 		return Failure{}, false
@@ -171,8 +172,8 @@ func (f *faults) take(req *http.Request, verb string, types ...string) (Failure,
 	return x, true
 }
 
-// CutWatches breaks every open watch after that many more bytes of its body, even in the middle of an event. If after is
-// zero, the watches break at once. CutWatches returns the number of watches.
+// CutWatches breaks every open watch after that many more bytes of its body, even in the middle of
+// an event. If after is zero, the watches break at once. CutWatches returns the number of watches.
 func (s *Server) CutWatches(after int64) int {
 	n, _ := s.Cut(Cut{After: after}) // it names no resource
 	return n
@@ -184,20 +185,21 @@ type Cut struct {
 	After int64
 	// Resource limits the Cut to one type: "pods", "deployments.apps".
 	Resource string
-	// Next is a number of watches. If positive, the Cut breaks the next watches that are opened, as many as Next says, and
-	// leaves the open ones alone.
+	// Next is a number of watches. If positive, the Cut breaks the next watches that are opened, as
+	// many as Next says, and leaves the open ones alone.
 	Next int
-	// Lists says that the Cut breaks lists and no watches: the next list, or as many as Next says. A list that is shorter
-	// than After is not cut.
+	// Lists says that the Cut breaks lists and no watches: the next list, or as many as Next says.
+	// A list that is shorter than After is not cut.
 	Lists bool
 	// Clean says that the stream ends cleanly, as at its timeout.
 	Clean bool
-	// Reset says that the connection ends with a TCP reset. Over HTTP/2 the stream is reset, whatever Reset says.
+	// Reset says that the connection ends with a TCP reset. Over HTTP/2 the stream is reset,
+	// whatever Reset says.
 	Reset bool
 }
 
-// Cut breaks watches or lists as c says. It returns the number of open watches that it breaks, or of watches or lists to
-// come. The error is one of a resource that the server does not have.
+// Cut breaks watches or lists as c says. It returns the number of open watches that it breaks, or
+// of watches or lists to come. The error is one of a resource that the server does not have.
 func (s *Server) Cut(c Cut) (int, error) {
 	if err := s.checkResource(c.Resource); err != nil {
 		return 0, fmt.Errorf("cut watches or lists: %w", err)
@@ -219,7 +221,8 @@ func (s *Server) Cut(c Cut) (int, error) {
 	return s.faults.each(c.Resource, false, func(st *stream) { st.cut, st.left = &c, c.After }), nil
 }
 
-// EndWatches ends every open watch cleanly, as a server does when it shuts down. It returns the number of watches.
+// EndWatches ends every open watch cleanly, as a server does when it shuts down. It returns the
+// number of watches.
 func (s *Server) EndWatches() int {
 	n, _ := s.End(End{}) // it names no resource
 	return n
@@ -255,15 +258,15 @@ func (s *Server) checkResource(resource string) error {
 	return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", resource)
 }
 
-// Inject writes raw bytes into every open watch, such as half an event, an event of an unknown type, or text of a proxy.
-// It returns the number of watches.
+// Inject writes raw bytes into every open watch, such as half an event, an event of an unknown
+// type, or text of a proxy. It returns the number of watches.
 func (s *Server) Inject(raw []byte) int {
 	raw = slices.Clone(raw)
 	return s.faults.each("", false, func(st *stream) { st.inject = append(st.inject, raw) })
 }
 
-// Stall keeps the server from sending anything to watches, even after their timeout. The connections stay open. Resume
-// ends it.
+// Stall keeps the server from sending anything to watches, even after their timeout. The
+// connections stay open. Resume ends it.
 func (s *Server) Stall() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -287,16 +290,17 @@ func (s *Server) Resume() error {
 	return s.accept()
 }
 
-// GoAway makes the server ask the client to leave the connection, in the answer to each of the next requests, as many as
-// requests says. Over HTTP/2 it sends GOAWAY, and over HTTP/1.1 the header "Connection: close".
+// GoAway makes the server ask the client to leave the connection, in the answer to each of the next
+// requests, as many as requests says. Over HTTP/2 it sends GOAWAY, and over HTTP/1.1 the header
+// "Connection: close".
 func (s *Server) GoAway(requests int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.goAway = requests
 }
 
-// SwallowBookmarks says whether the server leaves out bookmarks, as some proxies do. The bookmark that ends initial
-// events has its own switch.
+// SwallowBookmarks says whether the server leaves out bookmarks, as some proxies do. The bookmark
+// that ends initial events has its own switch.
 func (s *Server) SwallowBookmarks(on bool) { s.setSwallow(swallowBookmarks, on) }
 
 // SwallowInitialEventsEnd says whether the server leaves out the bookmark that ends initial events.
@@ -308,8 +312,9 @@ func (s *Server) setSwallow(what string, on bool) {
 	s.faults.swallow[what] = on
 }
 
-// SetBookmarkPeriod changes Options.BookmarkPeriod for open and later watches. As there, zero means one minute, and a
-// negative number means no bookmarks. An open watch gets its next bookmark after one period from now.
+// SetBookmarkPeriod changes Options.BookmarkPeriod for open and later watches. As there, zero means
+// one minute, and a negative number means no bookmarks. An open watch gets its next bookmark after
+// one period from now.
 func (s *Server) SetBookmarkPeriod(d time.Duration) {
 	d = or(d, time.Minute, 0)
 	f := &s.faults
@@ -327,9 +332,9 @@ func (f *faults) bookmarkPeriod() time.Duration {
 	return f.period
 }
 
-// ClearFaults removes the failures, cuts, rewrites, repeated items and dropped events that are still to come, and ends
-// RepeatEvents. The server sends bookmarks again, with the period in Options. What has already happened stays as it is.
-// Stall, Hold and Refuse continue until Resume.
+// ClearFaults removes the failures, cuts, rewrites, repeated items and dropped events that are
+// still to come, and ends RepeatEvents. The server sends bookmarks again, with the period in
+// Options. What has already happened stays as it is. Stall, Hold and Refuse continue until Resume.
 func (s *Server) ClearFaults() {
 	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
 	s.faults.mu.Lock()

@@ -107,7 +107,8 @@ func TestFaultsOfOneType(t *testing.T) {
 	}
 }
 
-// What ends is the watch whose client does not read, and it ends after the bytes that were on their way.
+// What ends is the watch whose client does not read, and it ends after the bytes that were on their
+// way.
 func TestEndSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A web page in a browser can send requests to a server on loopback: directly, with the page's address as the Origin,
-// or under a host name whose owner lets it resolve to 127.0.0.1. This server asks for no credential, so it checks the
-// Origin and the Host of each request.
+// A web page in a browser can send requests to a server on loopback: directly, with the page's
+// address as the Origin, or under a host name whose owner lets it resolve to 127.0.0.1. This server
+// asks for no credential, so it checks the Origin and the Host of each request.
 
-// foreignHost returns an error if a request names a host that somebody else may control. It accepts an address, because
-// an address cannot resolve to another one.
+// foreignHost returns an error if a request names a host that somebody else may control. It accepts
+// an address, because an address cannot resolve to another one.
 func (s *Server) foreignHost(req *http.Request) error {
 	host := hostname(req.Host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -30,8 +30,8 @@ func (s *Server) foreignHost(req *http.Request) error {
 		"reaches it under a name of its own; allow the name with apitest.Options.AllowedHosts or relist serve --allow-host %[1]s", host)
 }
 
-// foreignOrigin returns an error if a browser sent the request for a page that does not come from this server.
-// Programs send an Origin with a WebSocket handshake: the address of the server.
+// foreignOrigin returns an error if a browser sent the request for a page that does not come from
+// this server. Programs send an Origin with a WebSocket handshake: the address of the server.
 func (s *Server) foreignOrigin(req *http.Request) error {
 	origin := req.Header.Get("Origin")
 	if origin == "" || s.allowsOrigin(origin) {
@@ -53,8 +53,8 @@ func (s *Server) allowsOrigin(origin string) bool {
 	return slices.ContainsFunc(s.opts.AllowedOrigins, func(allowed string) bool { return strings.EqualFold(allowed, origin) })
 }
 
-// shareWith lets the browser show the answer to a page that is allowed, and reports whether the request only asked for that.
-// https://fetch.spec.whatwg.org/#http-cors-protocol
+// shareWith lets the browser show the answer to a page that is allowed, and reports whether the
+// request only asked for that. https://fetch.spec.whatwg.org/#http-cors-protocol
 func (s *Server) shareWith(w http.ResponseWriter, req *http.Request) (preflight bool) {
 	origin := req.Header.Get("Origin")
 	if origin == "" || !s.allowsOrigin(origin) {

@@ -14,20 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A format encodes the answer to one request, as the Accept header asks. It appends to a buffer. The caller decides
-// when to write the buffer to the connection.
+// A format encodes the answer to one request, as the Accept header asks. It appends to a buffer.
+// The caller decides when to write the buffer to the connection.
 type format interface {
 	contentType(watch bool) string
 	// object appends a single object.
 	object(b []byte, r *revision) []byte
-	// listHead, item and listTail append a list. i is the index of an item in this answer. listHead gets all items,
-	// because some formats begin with the length of the list.
+	// listHead, item and listTail append a list. i is the index of an item in this answer. listHead
+	// gets all items, because some formats begin with the length of the list.
 	listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte
 	item(b []byte, i int, r *revision) []byte
 	listTail(b []byte) []byte
 	// event appends one frame of a watch.
 	event(b []byte, typ eventType, r *revision) []byte
-	// bookmark appends a bookmark at rv. If end is true, it is the bookmark that ends the initial events.
+	// bookmark appends a bookmark at rv. If end is true, it is the bookmark that ends the initial
+	// events.
 	bookmark(b []byte, rv uint64, end bool) []byte
 	// status appends an ERROR event.
 	status(b []byte, status *metav1.Status) []byte
@@ -40,7 +41,8 @@ type accepted struct {
 	weight float64
 }
 
-// accepts returns the clauses of the Accept header. The clause that the client likes most comes first.
+// accepts returns the clauses of the Accept header. The clause that the client likes most comes
+// first.
 func accepts(req *http.Request) []accepted {
 	var all []accepted
 	for clause := range strings.SplitSeq(strings.Join(req.Header.Values("Accept"), ","), ",") {
@@ -90,7 +92,8 @@ func (a accepted) form(list bool) (f form, known bool) {
 	return metadataOnly, as == "PartialObjectMetadata" && !list || as == "PartialObjectMetadataList" && list
 }
 
-// negotiate chooses the form in the Accept header that the client likes most and this server can write, as kube-apiserver does.
+// negotiate chooses the form in the Accept header that the client likes most and this server can
+// write, as kube-apiserver does.
 func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error) {
 	if strings.Join(req.Header.Values("Accept"), "") == "" {
 		return newJSONFormat(t), nil
@@ -149,7 +152,8 @@ func (jsonFrames) status(b []byte, status *metav1.Status) []byte {
 	return closeEvent(append(openEvent(b, "ERROR"), mustJSON(status)...))
 }
 
-// jsonFormat writes JSON: whole objects, or PartialObjectMetadata. It copies the bytes of an object, and puts constant bytes around them.
+// jsonFormat writes JSON: whole objects, or PartialObjectMetadata. It copies the bytes of an
+// object, and puts constant bytes around them.
 type jsonFormat struct {
 	jsonFrames
 	open     string // the beginning of an object, also in an event: {"kind":...,"apiVersion":...,
@@ -164,7 +168,8 @@ func newJSONFormat(t *table) jsonFormat {
 	kind, list := `"kind":`+strconv.Quote(res.Kind), `"kind":`+strconv.Quote(res.Kind+"List")
 	version := `"apiVersion":` + strconv.Quote(res.apiVersion())
 	if res.Custom {
-		// kube-apiserver handles a custom resource as a map. So the keys are sorted, and items of a list have kind and apiVersion.
+		// kube-apiserver handles a custom resource as a map. So the keys are sorted, and items of a
+		// list have kind and apiVersion.
 		head := `{` + version + `,` + kind + `,`
 		return jsonFormat{open: head, openItem: head, openList: `{` + version + `,` + list + `,`, custom: true}
 	}

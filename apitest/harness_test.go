@@ -14,7 +14,8 @@ import (
 	"github.com/relist-go/relist/internal/memnet"
 )
 
-// A fixture is a server and a client of it over connections in memory, so that both live in a synctest bubble.
+// A fixture is a server and a client of it over connections in memory, so that both live in a
+// synctest bubble.
 type fixture struct {
 	*testing.T
 	*Server
@@ -172,8 +173,9 @@ func openWatch(t *testing.T, client *http.Client, addr string, header ...string)
 	return openWatchUntil(t.Context(), t, client, addr, header...)
 }
 
-// openWatchUntil opens a watch that the client gives up when ctx ends. To close the body in the middle of a read is no way to do
-// so: with Go 1.27, net/http then waits for the reader for 50 ms, which do not pass in a bubble of synctest.
+// openWatchUntil opens a watch that the client gives up when ctx ends. To close the body in the
+// middle of a read is no way to do so: with Go 1.27, net/http then waits for the reader for 50 ms,
+// which do not pass in a bubble of synctest.
 func openWatchUntil(ctx context.Context, t *testing.T, client *http.Client, addr string, header ...string) *watcher {
 	t.Helper()
 	resp := openUntil(ctx, t, client, http.MethodGet, addr, "", header...)

@@ -16,9 +16,10 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// TestWatchGuarantees runs random changes under watchers whose streams are cut at random bytes, and checks what etcd's
-// robustness tests check: events are ordered, unique and reliable, a watch resumes without a hole or a repetition, and
-// nothing older follows a bookmark. In the end each watcher's copy equals a list.
+// TestWatchGuarantees runs random changes under watchers whose streams are cut at random bytes, and
+// checks what etcd's robustness tests check: events are ordered, unique and reliable, a watch
+// resumes without a hole or a repetition, and nothing older follows a bookmark. In the end each
+// watcher's copy equals a list.
 func TestWatchGuarantees(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -131,7 +132,8 @@ func (fo *follower) run() {
 			fo.apply(fr)
 		}
 		_ = resp.Body.Close()
-		// A stream that is cut at its first byte must not be opened again in no time: the bubble's clock would stand still.
+		// A stream that is cut at its first byte must not be opened again in no time: the bubble's
+		// clock would stand still.
 		pass(time.Millisecond)
 	}
 }

@@ -14,17 +14,18 @@ type hold struct {
 	released chan struct{} // closed by Resume
 }
 
-// Hold makes the next request of a client wait before the server looks at what it has: until Resume, or until the request's
-// connection breaks. So a test can do something at any point of a conversation, for example restore a backup between two
-// pages, or between a list and the watch that follows it:
+// Hold makes the next request of a client wait before the server looks at what it has: until
+// Resume, or until the request's connection breaks. So a test can do something at any point of a
+// conversation, for example restore a backup between two pages, or between a list and the watch
+// that follows it:
 //
 //	held, err := server.Hold("watch") // or "page"
 //	<-held
 //	err = server.Restore(apitest.Restore{ResourceVersion: backup, KeepConnections: true})
 //	err = server.Resume()
 //
-// The channel is closed when the request waits. verb is one of those of [Failure], but not discover. Hold holds one request;
-// the same request may meet another fault when it continues.
+// The channel is closed when the request waits. verb is one of those of [Failure], but not
+// discover. Hold holds one request; the same request may meet another fault when it continues.
 func (s *Server) Hold(verb string) (held <-chan struct{}, err error) {
 	if verb == verbDiscover || !slices.Contains(failureVerbs, verb) {
 		return nil, fmt.Errorf("hold the next request: verb %q: want one of %s", verb, strings.Join(failureVerbs[:len(failureVerbs)-1], ", "))

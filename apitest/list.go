@@ -11,8 +11,8 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A page is the answer to one list request. It shares its revisions with the storage, so it costs no more than a slice of
-// pointers.
+// A page is the answer to one list request. It shares its revisions with the storage, so it costs
+// no more than a slice of pointers.
 type page struct {
 	meta  metav1.ListMeta
 	items []*revision
@@ -58,7 +58,8 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 	return t.page(sel, p), nil
 }
 
-// past returns the version of the past that a list asks for, and where it continues, or 0. A list that cannot be read asks for none.
+// past returns the version of the past that a list asks for, and where it continues, or 0. A list
+// that cannot be read asks for none.
 func past(q watchcache.Query) (token watchcache.Token) {
 	switch {
 	case q.Continue != "":
@@ -88,7 +89,8 @@ func expired(q watchcache.Query, token watchcache.Token) error {
 	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 }
 
-// read answers a list from the storage: at the version of the past that it asks for, or at the present one.
+// read answers a list from the storage: at the version of the past that it asks for, or at the
+// present one.
 func (s *storage) read(t *table, q watchcache.Query) (*watchcache.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -51,8 +51,8 @@ func (f *fixture) list(path string) listing {
 	return l
 }
 
-// TestResourceVersionRules is the table of the API concepts page, on a replica at 5 of a storage at 9.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+// TestResourceVersionRules is the table of the API concepts page, on a replica at 5 of a storage at
+// 9. https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func TestResourceVersionRules(t *testing.T) {
 	const all5, all9 = "5: d/a d/b d/c d/d", "9: d/b d/c d/d d/e"
 	for _, tt := range []struct {
@@ -243,8 +243,8 @@ func TestListItemsCarryKindForCustomTypesOnly(t *testing.T) {
 	})
 }
 
-// The Pods of one node are listed from an index, so a page that has them all has no token. The past has
-// no index.
+// The Pods of one node are listed from an index, so a page that has them all has no token. The past
+// has no index.
 func TestPageOfOneNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

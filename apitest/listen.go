@@ -15,16 +15,18 @@ import (
 	"github.com/relist-go/relist/internal/memnet"
 )
 
-// TB has the methods of a test that Start needs: *testing.T, *testing.B and *testing.F implement it. It is not
-// testing.TB, so that a program which uses this package does not link package testing and its flags.
+// TB has the methods of a test that Start needs: *testing.T, *testing.B and *testing.F implement
+// it. It is not testing.TB, so that a program which uses this package does not link package testing
+// and its flags.
 type TB interface {
 	Helper()
 	Cleanup(func())
 	Fatal(args ...any)
 }
 
-// Start returns a server that listens on loopback until the test has ended, and its URL for a client. It is New and Listen
-// and Close, in one line. Register a Cleanup that stops the client after Start, so that it runs before the server is closed.
+// Start returns a server that listens on loopback until the test has ended, and its URL for a
+// client. It is New and Listen and Close, in one line. Register a Cleanup that stops the client
+// after Start, so that it runs before the server is closed.
 func Start(t TB, opts Options) (server *Server, url string) {
 	t.Helper()
 	server = New(opts)
@@ -46,12 +48,13 @@ func closeAfter(t TB, server *Server) {
 	})
 }
 
-// A Listener serves a Server or a Replica on a TCP address, or in memory ([StartInMemory]). Without TLS it speaks HTTP/1.1,
-// and HTTP/2 if the client begins with HTTP/2.
+// A Listener serves a Server or a Replica on a TCP address, or in memory ([StartInMemory]). Without
+// TLS it speaks HTTP/1.1, and HTTP/2 if the client begins with HTTP/2.
 type Listener struct {
 	// URL is the address for clients: "http://127.0.0.1:40123".
 	URL string
-	// CA is the certificate of the authority that a client has to trust, in PEM. If the listener has no TLS, CA is nil.
+	// CA is the certificate of the authority that a client has to trust, in PEM. If the listener
+	// has no TLS, CA is nil.
 	CA []byte
 
 	srv      *Server
@@ -69,7 +72,8 @@ type Listener struct {
 	conns  map[*faultConn]struct{} // connections that are open or silent
 }
 
-// Listen serves s on addr. "127.0.0.1:0" chooses a free port. Listener.Close and Server.Close end it.
+// Listen serves s on addr. "127.0.0.1:0" chooses a free port. Listener.Close and Server.Close end
+// it.
 func (s *Server) Listen(addr string) (*Listener, error) { return s.listen(addr, s) }
 
 // Listen serves r on addr. Each replica can have listeners of its own.
@@ -96,7 +100,8 @@ func (s *Server) listenAs(l *Listener) (*Listener, error) {
 	return l, nil
 }
 
-// open begins to accept connections. The first call chooses the port, and later calls use the same one.
+// open begins to accept connections. The first call chooses the port, and later calls use the same
+// one.
 func (l *Listener) open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,8 +172,8 @@ func (l *Listener) bind() (net.Listener, error) {
 	return config.Listen(context.Background(), "tcp", l.addr) // nothing to cancel: the address needs no lookup
 }
 
-// enter counts a request, and returns true. After Close, it returns false and does not count, because Close may be
-// waiting for the last request.
+// enter counts a request, and returns true. After Close, it returns false and does not count,
+// because Close may be waiting for the last request.
 func (l *Listener) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +197,8 @@ func (l *Listener) shut() error {
 	_ = port.Close() // srv does not close it if it has not begun to serve
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Some are silent, so closing them left the socket open. The others have become WebSockets, which srv does not close any more.
+	// Some are silent, so closing them left the socket open. The others have become WebSockets,
+	// which srv does not close any more.
 	for c := range l.conns { // each is closed by itself: the order does not matter
 		_ = c.Conn.Close()
 	}
@@ -203,8 +209,9 @@ func (l *Listener) shut() error {
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// countServed counts the connections in memory in wg, so that Close returns when net/http has left them all: it lingers half a
-// second on one whose request it has not read to the end, and a synctest bubble in which somebody lingers does not end.
+// countServed counts the connections in memory in wg, so that Close returns when net/http has left
+// them all: it lingers half a second on one whose request it has not read to the end, and a
+// synctest bubble in which somebody lingers does not end.
 func (l *Listener) countServed(c net.Conn, state http.ConnState) {
 	if !l.inMemory {
 		return

@@ -16,12 +16,14 @@ import (
 	"time"
 )
 
-// ListenTLS serves s on addr, as Listen does, but with TLS. It speaks HTTP/2, and HTTP/1.1 if the client does not offer
-// HTTP/2. The server has its own certificate authority; Listener.CA is that authority's certificate. The listener's
-// certificate is for localhost, the loopback addresses, addr, and the names in Options.AllowedHosts.
+// ListenTLS serves s on addr, as Listen does, but with TLS. It speaks HTTP/2, and HTTP/1.1 if the
+// client does not offer HTTP/2. The server has its own certificate authority; Listener.CA is that
+// authority's certificate. The listener's certificate is for localhost, the loopback addresses,
+// addr, and the names in Options.AllowedHosts.
 func (s *Server) ListenTLS(addr string) (*Listener, error) { return s.listenTLS(addr, s) }
 
-// ListenTLS serves r on addr with TLS. All listeners of a server have the same certificate authority.
+// ListenTLS serves r on addr with TLS. All listeners of a server have the same certificate
+// authority.
 func (r *Replica) ListenTLS(addr string) (*Listener, error) { return r.srv.listenTLS(addr, r) }
 
 // An authority signs the certificates of the listeners of one server.
@@ -31,8 +33,8 @@ type authority struct {
 	pem  []byte
 }
 
-// The certificates are valid for so long because the clock of a test may show any year. In a bubble of testing/synctest
-// it is the year 2000.
+// The certificates are valid for so long because the clock of a test may show any year. In a bubble
+// of testing/synctest it is the year 2000.
 var (
 	certificateBegin = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	certificateEnd   = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)

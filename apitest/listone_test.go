@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// oneObject is the query of a list that can bring one object and no more, as who holds a copy of it asks.
+// oneObject is the query of a list that can bring one object and no more, as who holds a copy of it
+// asks.
 func oneObject(pairs ...string) string {
 	var all []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -20,7 +21,8 @@ func oneObject(pairs ...string) string {
 	return "?limit=2&fieldSelector=" + url.QueryEscape(strings.Join(all, ","))
 }
 
-// A list that names one object by its fields brings it, for every type, below its namespace and for all of them.
+// A list that names one object by its fields brings it, for every type, below its namespace and for
+// all of them.
 func TestListOfOneObject(t *testing.T) {
 	for _, res := range DefaultResources() {
 		t.Run(res.ID(), func(t *testing.T) {
@@ -91,8 +93,8 @@ func TestListOfOneObjectWithAStrangeName(t *testing.T) {
 	})
 }
 
-// A list without a resourceVersion asks the storage: a frozen replica answers it from there when it has waited, and behind
-// a restored backup it brings what there was.
+// A list without a resourceVersion asks the storage: a frozen replica answers it from there when it
+// has waited, and behind a restored backup it brings what there was.
 func TestListOfOneObjectMeetsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -128,7 +130,8 @@ func TestListOfOneObjectMeetsFaults(t *testing.T) {
 	})
 }
 
-// A list of one name in a namespace is a look-up, which is not paged; across namespaces it is a list.
+// A list of one name in a namespace is a look-up, which is not paged; across namespaces it is a
+// list.
 func TestListOfOneObjectIsNotPaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

@@ -14,9 +14,10 @@ import (
 	"github.com/relist-go/relist/internal/memnet"
 )
 
-// StartInMemory is Start without a port: the server's connections are pieces of memory, and the client makes them with the
-// listener's [Listener.Dial]. A test in a [testing/synctest] bubble needs such connections, because time stands still there
-// while a goroutine waits for the network. Then hours of bookmarks, timeouts and pauses take no real time:
+// StartInMemory is Start without a port: the server's connections are pieces of memory, and the
+// client makes them with the listener's [Listener.Dial]. A test in a [testing/synctest] bubble
+// needs such connections, because time stands still there while a goroutine waits for the network.
+// Then hours of bookmarks, timeouts and pauses take no real time:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		server, listener := apitest.StartInMemory(t, apitest.Options{})
@@ -24,13 +25,14 @@ import (
 //		...
 //	})
 //
-// Call it inside the bubble. Register a Cleanup that stops the client after it, as for Start: when the server is closed, the
-// client's goroutines must have ended, or end by themselves. An [net/http.Transport] takes Dial as its DialContext. The
-// connections speak HTTP/1.1, and HTTP/2 without TLS with a client that begins with it. All faults work, [Server.Refuse]
-// and [Server.HalfOpen] included.
+// Call it inside the bubble. Register a Cleanup that stops the client after it, as for Start: when
+// the server is closed, the client's goroutines must have ended, or end by themselves. An
+// [net/http.Transport] takes Dial as its DialContext. The connections speak HTTP/1.1, and HTTP/2
+// without TLS with a client that begins with it. All faults work, [Server.Refuse] and
+// [Server.HalfOpen] included.
 //
-// A connection has no buffer: what is written waits until the other side reads it. So a watch whose client does not read falls
-// behind at once, and a network's buffers do not hide it.
+// A connection has no buffer: what is written waits until the other side reads it. So a watch whose
+// client does not read falls behind at once, and a network's buffers do not hide it.
 func StartInMemory(t TB, opts Options) (server *Server, listener *Listener) {
 	t.Helper()
 	server = New(opts)
@@ -45,8 +47,9 @@ func StartInMemory(t TB, opts Options) (server *Server, listener *Listener) {
 // memoryURL names this machine, so that a client also sends credentials without TLS.
 const memoryURL = "http://localhost"
 
-// Dial connects to a listener of [StartInMemory], whatever the address is. If the server refuses connections, the error is the
-// one of a port on which nobody listens. If the listener has an address, Dial returns an error: connect to its URL.
+// Dial connects to a listener of [StartInMemory], whatever the address is. If the server refuses
+// connections, the error is the one of a port on which nobody listens. If the listener has an
+// address, Dial returns an error: connect to its URL.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !l.inMemory {
 		return nil, fmt.Errorf("apitest: this server is not in memory; connect to %s without Dial", l.URL)
@@ -62,7 +65,8 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
-// dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can be reset and lost.
+// dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can
+// be reset and lost.
 func dialMemory(ctx context.Context, port *memnet.Network) (net.Conn, error) {
 	near, far := net.Pipe()
 	s := &memoryState{client: near}
@@ -89,8 +93,8 @@ type memoryState struct {
 	lost   atomic.Bool // the network loses every byte
 }
 
-// lose makes the network lose every byte. A client that writes does not wait for a server that reads no more: TCP takes its
-// bytes, too.
+// lose makes the network lose every byte. A client that writes does not wait for a server that
+// reads no more: TCP takes its bytes, too.
 func (s *memoryState) lose() {
 	s.lost.Store(true)
 	_ = s.client.SetWriteDeadline(time.Unix(1, 0)) // for a Write that waits; a pipe has deadlines

@@ -105,7 +105,8 @@ func TestFaultsInMemory(t *testing.T) {
 	})
 }
 
-// The bubble ends although net/http lingers on the connection of a request that it did not read to its end.
+// The bubble ends although net/http lingers on the connection of a request that it did not read to
+// its end.
 func TestInMemoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := inMemory(t, Options{Token: "secret"}) // the answer is a 401, and nobody reads the body

@@ -6,16 +6,18 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// The types of mergeTypes: in one, the elements of well-known lists have a name; in the other, every list but those of metadata is
-// one value, as in a custom type whose definition does not say anything else.
+// The types of mergeTypes: in one, the elements of well-known lists have a name; in the other,
+// every list but those of metadata is one value, as in a custom type whose definition does not say
+// anything else.
 const (
 	namedLists  = "namedLists"
 	atomicLists = "atomicLists"
 )
 
-// mergeTypes say which parts of an object have owners of their own: the members of objects, and the elements of lists that have a
-// name. They go by the name of a list, and what is not of the expected form is one value. The ports of a container or
-// a Service, which have two keys, are one value, too.
+// mergeTypes say which parts of an object have owners of their own: the members of objects, and the
+// elements of lists that have a name. They go by the name of a list, and what is not of the
+// expected form is one value. The ports of a container or a Service, which have two keys, are one
+// value, too.
 //
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 var mergeTypes = sync.OnceValue(func() *typed.Parser {

@@ -18,7 +18,8 @@ func (r *Resource) groupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Group, Kind: r.Kind}
 }
 
-// objectMeta reads the metadata of an object as kube-apiserver's types have it. What does not fit them is a bad request.
+// objectMeta reads the metadata of an object as kube-apiserver's types have it. What does not fit
+// them is a bad request.
 func objectMeta(res *Resource, meta map[string]any) (*metav1.ObjectMeta, error) {
 	b, err := appendJSON(nil, meta)
 	if err == nil {
@@ -55,7 +56,8 @@ func (t *table) validateMeta(m *metav1.ObjectMeta) field.ErrorList {
 
 var standardFinalizers = []string{"kubernetes", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
-// checkUpdate validates the change from the metadata old to meta, in which members that the server sets may be absent.
+// checkUpdate validates the change from the metadata old to meta, in which members that the server
+// sets may be absent.
 func (t *table) checkUpdate(meta, old map[string]any) error {
 	m, err := objectMeta(t.res, meta)
 	if err != nil {

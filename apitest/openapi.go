@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// The OpenAPI documents describe only this server: which paths can be patched, for which kinds, and that these paths take
-// the query parameter fieldValidation. kubectl looks for that before it leaves validation to the server.
+// The OpenAPI documents describe only this server: which paths can be patched, for which kinds, and
+// that these paths take the query parameter fieldValidation. kubectl looks for that before it
+// leaves validation to the server.
 //
-// There are no schemas. No path offers strategic merge patches, so kubectl does not look for list types in the schemas, and
-// uses those that it knows.
+// There are no schemas. No path offers strategic merge patches, so kubectl does not look for list
+// types in the schemas, and uses those that it knows.
 
 func (s *Server) openAPIIndex() map[string]any {
 	paths := make(map[string]any)
@@ -51,9 +52,10 @@ func queryParameter(name string) map[string]any {
 
 var openAPIInfo = map[string]any{"title": "Kubernetes", "version": "v1.36.0"}
 
-// serveOpenAPIv2 answers with a document without types. kubectl reads it if a type is not in OpenAPI v3, and then says that the server
-// does not have the type. kubectl reads protobuf alone, the message Document of gnostic: the fields swagger (1) and info (2), and
-// in info the fields title (1) and version (2). https://github.com/google/gnostic/blob/main/openapiv2/OpenAPIv2.proto
+// serveOpenAPIv2 answers with a document without types. kubectl reads it if a type is not in
+// OpenAPI v3, and then says that the server does not have the type. kubectl reads protobuf alone,
+// the message Document of gnostic: the fields swagger (1) and info (2), and in info the fields
+// title (1) and version (2). https://github.com/google/gnostic/blob/main/openapiv2/OpenAPIv2.proto
 func serveOpenAPIv2(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Vary", "Accept")
 	if strings.Contains(req.Header.Get("Accept"), "proto-openapi.spec.v2") {

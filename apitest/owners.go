@@ -18,14 +18,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Server-side apply notes in metadata.managedFields who owns which fields. The library that kube-apiserver uses computes that:
-// structured-merge-diff. It needs to know which lists have elements with a name, which kube-apiserver takes from the type of each
-// object. This server has no such types: see [mergeTypes].
+// Server-side apply notes in metadata.managedFields who owns which fields. The library that
+// kube-apiserver uses computes that: structured-merge-diff. It needs to know which lists have
+// elements with a name, which kube-apiserver takes from the type of each object. This server has no
+// such types: see [mergeTypes].
 //
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/
 //
-// The fields of an object are tracked from its first apply on, because that costs time for every write. All that it has by then
-// belongs to one manager, as in kube-apiserver if an object has no managed fields.
+// The fields of an object are tracked from its first apply on, because that costs time for every
+// write. All that it has by then belongs to one manager, as in kube-apiserver if an object has no
+// managed fields.
 
 // beforeFirstApply is the manager of these fields, by kube-apiserver's name for it.
 const beforeFirstApply = "before-first-apply"
@@ -36,7 +38,8 @@ type author struct {
 	force   bool // an apply takes the fields of others
 }
 
-// authorOf returns the author of a request. As in kube-apiserver, a client that names no field manager has the name of its program.
+// authorOf returns the author of a request. As in kube-apiserver, a client that names no field
+// manager has the name of its program.
 func authorOf(req *http.Request, opts metav1.PatchOptions) author {
 	manager := opts.FieldManager
 	if manager == "" {
@@ -51,7 +54,8 @@ type owned struct {
 	since  map[string]time.Time // by manager
 }
 
-// ownersIn reads metadata.managedFields. It leaves out what is no entry, because a client may have written it, and then whole is false.
+// ownersIn reads metadata.managedFields. It leaves out what is no entry, because a client may have
+// written it, and then whole is false.
 func ownersIn(meta map[string]any) (o owned, whole bool) {
 	o, whole = owned{fieldpath.ManagedFields{}, map[string]time.Time{}}, true
 	entries, _ := meta["managedFields"].([]any)
@@ -78,7 +82,8 @@ func ownersIn(meta map[string]any) (o owned, whole bool) {
 	return o, whole
 }
 
-// disowns reports whether a write says that nobody owns anything any more: its list of managers has one empty entry.
+// disowns reports whether a write says that nobody owns anything any more: its list of managers has
+// one empty entry.
 //
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields
 func disowns(w write, meta map[string]any) bool {
@@ -96,9 +101,9 @@ type claim struct {
 	others bool
 }
 
-// claimed returns the owners that a write begins with. A client may write them: a program that has used updates becomes one that applies
-// in this way. Owners that are left out, or cannot be read, and those in a write of a subresource do not count, so that no client
-// drops them by accident.
+// claimed returns the owners that a write begins with. A client may write them: a program that has
+// used updates becomes one that applies in this way. Owners that are left out, or cannot be read,
+// and those in a write of a subresource do not count, so that no client drops them by accident.
 func claimed(w write, meta, oldMeta map[string]any) claim {
 	if w.subresource == "" && !sameJSON(meta["managedFields"], oldMeta["managedFields"]) {
 		if wanted, whole := ownersIn(meta); whole && len(wanted.fields) > 0 {
@@ -109,8 +114,8 @@ func claimed(w write, meta, oldMeta map[string]any) claim {
 	return claim{was, false}
 }
 
-// entryID is the name of a manager in the library. Somebody who applies and also updates is two managers, and so is somebody who
-// writes an object and its status.
+// entryID is the name of a manager in the library. Somebody who applies and also updates is two
+// managers, and so is somebody who writes an object and its status.
 func entryID(manager string, operation metav1.ManagedFieldsOperationType, apiVersion, subresource string) string {
 	return string(mustJSON(metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: apiVersion, Subresource: subresource}))
 }
@@ -120,8 +125,8 @@ func entryOf(id string) (entry metav1.ManagedFieldsEntry) {
 	return entry
 }
 
-// now is metadata.managedFields after a write of a manager: those who apply come first, and then the longest without a write that
-// has changed what they own.
+// now is metadata.managedFields after a write of a manager: those who apply come first, and then
+// the longest without a write that has changed what they own.
 func (o owned) now(by string, changed fieldpath.ManagedFields) ([]any, error) {
 	var all []metav1.ManagedFieldsEntry
 	for id, set := range changed { // sorted below
@@ -160,7 +165,8 @@ var ownership = (&merge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoo
 // unowned are the members of metadata that no manager owns.
 var unowned = slices.Concat(serverFields, []string{"resourceVersion", "selfLink", "managedFields"})
 
-// owning returns the part of an object whose fields have owners, without numbers and lists of Go types that JSON does not have.
+// owning returns the part of an object whose fields have owners, without numbers and lists of Go
+// types that JSON does not have.
 func owning(obj map[string]any) (map[string]any, error) {
 	text, err := appendJSON(nil, obj)
 	if err != nil {
@@ -181,8 +187,8 @@ func owning(obj map[string]any) (map[string]any, error) {
 	return part, nil
 }
 
-// typedPair gives a type to two states of an object. If a list that should have names has elements without, its elements have no
-// owners of their own.
+// typedPair gives a type to two states of an object. If a list that should have names has elements
+// without, its elements have no owners of their own.
 func (t *table) typedPair(a, b map[string]any) (x, y *typed.TypedValue, err error) {
 	names := []string{namedLists, atomicLists}
 	if t.res.Custom {
@@ -201,8 +207,9 @@ func (t *table) typedPair(a, b map[string]any) (x, y *typed.TypedValue, err erro
 	return nil, nil, apierrors.NewBadRequest(err.Error())
 }
 
-// applyFields returns cur with the fields of config, and without those that the author has applied before and does not apply now. cur
-// is nil if there is no object. If a field belongs to somebody else and has another value, the error is a conflict.
+// applyFields returns cur with the fields of config, and without those that the author has applied
+// before and does not apply now. cur is nil if there is no object. If a field belongs to somebody
+// else and has another value, the error is a conflict.
 func (t target) applyFields(cur, config map[string]any) (map[string]any, error) {
 	version := t.table.res.apiVersion()
 	live, err := owning(cur)
@@ -269,7 +276,8 @@ func dress(merged, cur, config map[string]any, owners []any) map[string]any {
 	return next
 }
 
-// own notes that the author of a write owns what has changed between two states of an object that is tracked.
+// own notes that the author of a write owns what has changed between two states of an object that
+// is tracked.
 func (t *table) own(w write, was claim, next, old map[string]any) error {
 	live, err := owning(old)
 	if err != nil {
@@ -296,7 +304,8 @@ func (t *table) own(w write, was claim, next, old map[string]any) error {
 	return err
 }
 
-// applyConflict is the error for an apply of fields that belong to others, in the words of kube-apiserver.
+// applyConflict is the error for an apply of fields that belong to others, in the words of
+// kube-apiserver.
 func applyConflict(conflicts merge.Conflicts) error {
 	slices.SortStableFunc(conflicts, func(a, b merge.Conflict) int { return strings.Compare(a.Manager, b.Manager) }) // the library ranges over a map
 	var causes []metav1.StatusCause

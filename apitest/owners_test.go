@@ -63,7 +63,8 @@ func (f *fixture) expectOwners(a answer, code int, data map[string]any, want ...
 	}
 }
 
-// Two managers may apply the same field with the same value. With another value, it is a conflict, unless one forces it.
+// Two managers may apply the same field with the same value. With another value, it is a conflict,
+// unless one forces it.
 func TestFieldOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -147,8 +148,8 @@ func TestUpdatesOwnFields(t *testing.T) {
 	})
 }
 
-// A client may write the owners: a program that used updates becomes one that applies in this way. An empty entry clears them. Whatever
-// else is no list of owners changes nothing.
+// A client may write the owners: a program that used updates becomes one that applies in this way.
+// An empty entry clears them. Whatever else is no list of owners changes nothing.
 func TestOwnersThatAClientWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -202,7 +203,8 @@ func TestOwnersInAWriteOfTheStatus(t *testing.T) {
 	})
 }
 
-// Whoever is late applies to the object that another one has just made. An apply is never told that the object exists.
+// Whoever is late applies to the object that another one has just made. An apply is never told that
+// the object exists.
 func TestAppliesAtOnce(t *testing.T) {
 	f := serve(t, Options{})
 	for round := range 50 {
@@ -220,8 +222,8 @@ func TestAppliesAtOnce(t *testing.T) {
 	}
 }
 
-// Until an object is applied, nobody tracks its fields: then they belong to before-first-apply, as those of an object that is older
-// than managed fields.
+// Until an object is applied, nobody tracks its fields: then they belong to before-first-apply, as
+// those of an object that is older than managed fields.
 func TestBeforeFirstApply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -323,7 +325,8 @@ func TestOwnersOfTheStatus(t *testing.T) {
 	})
 }
 
-// Nothing that a client writes may end the server: whatever the fields and the managed fields look like.
+// Nothing that a client writes may end the server: whatever the fields and the managed fields look
+// like.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"data":{"x":"1"},"metadata":{"managedFields":[{"operation":"Apply","manager":"m","fieldsV1":{"f:data":{}}}]}}`, `{"data":{"x":"2"},"spec":{"containers":[{"name":"a"},{"name":"a"},3]}}`)
 	f.Add(`{"spec":{"containers":[{"image":"x"}],"env":{"name":1}}}`, `{"spec":{"containers":{"name":"a"},"env":[null,{"name":null}]}}`)

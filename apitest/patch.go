@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the answer.
+// patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the
+// answer.
 func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
 	var steps jsonpatch.Patch
 	var merged map[string]any
@@ -62,8 +63,9 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 	return r, http.StatusOK, err
 }
 
-// isPlain reports whether a strategic merge patch has neither lists nor directives, and so is a merge patch. How lists are
-// merged depends on the Go type of an object, and this server has no such types.
+// isPlain reports whether a strategic merge patch has neither lists nor directives, and so is a
+// merge patch. How lists are merged depends on the Go type of an object, and this server has no
+// such types.
 func isPlain(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -139,8 +141,8 @@ func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, 
 	return obj, nil
 }
 
-// apply does the same as Patch.Apply, but returns an error if that panics. json-patch v4.13.0 panics on a test of the whole object
-// without a value.
+// apply does the same as Patch.Apply, but returns an error if that panics. json-patch v4.13.0
+// panics on a test of the whole object without a value.
 func apply(patch jsonpatch.Patch, doc []byte) (text []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -150,9 +152,9 @@ func apply(patch jsonpatch.Patch, doc []byte) (text []byte, err error) {
 	return patch.Apply(doc)
 }
 
-// mergePatch applies a JSON merge patch, RFC 7386: null deletes a member, an object is merged, and any other value replaces
-// the member. It does not use json-patch, because that package merges texts, and here the object and the patch are maps. It
-// may change obj, but not the patch.
+// mergePatch applies a JSON merge patch, RFC 7386: null deletes a member, an object is merged, and
+// any other value replaces the member. It does not use json-patch, because that package merges
+// texts, and here the object and the patch are maps. It may change obj, but not the patch.
 func mergePatch(obj, patch map[string]any) map[string]any {
 	if obj == nil {
 		obj = make(map[string]any, len(patch))
@@ -171,8 +173,8 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 	return obj
 }
 
-// checkPatched returns an error if a patch has changed the kind, the apiVersion, the name or the namespace of the
-// object.
+// checkPatched returns an error if a patch has changed the kind, the apiVersion, the name or the
+// namespace of the object.
 func (t target) checkPatched(obj map[string]any) error {
 	meta := metadataOf(obj)
 	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
@@ -210,8 +212,9 @@ func badPatch(err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 }
 
-// invalidPatch returns the error for a JSON patch that does not fit the object. Like kube-apiserver, it names neither
-// the object nor the cause, so the text of err is not in the answer.
+// invalidPatch returns the error for a JSON patch that does not fit the object. Like
+// kube-apiserver, it names neither the object nor the cause, so the text of err is not in the
+// answer.
 func invalidPatch(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 }

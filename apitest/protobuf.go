@@ -16,14 +16,15 @@ const protobufMediaType = "application/vnd.kubernetes.protobuf"
 // protobufMagic is the beginning of an envelope.
 var protobufMagic = []byte("k8s\x00")
 
-// protobufFormat writes protobuf: whole objects of built-in types, or PartialObjectMetadata of any type
-// (list-protobuf.bin, watch-protobuf.bin).
+// protobufFormat writes protobuf: whole objects of built-in types, or PartialObjectMetadata of any
+// type (list-protobuf.bin, watch-protobuf.bin).
 type protobufFormat struct {
 	kind  schema.GroupVersionKind
 	whole *message // nil: metadata alone
 }
 
-// newProtobufFormat returns false for a form that this server cannot write as protobuf. version is that of meta.k8s.io.
+// newProtobufFormat returns false for a form that this server cannot write as protobuf. version is
+// that of meta.k8s.io.
 func newProtobufFormat(t *table, form form, version string) (f protobufFormat, ok bool) {
 	switch {
 	case form == metadataOnly && version == "v1":
@@ -48,8 +49,9 @@ type protobufMessages struct {
 	whole, metadata atomic.Pointer[[]byte]
 }
 
-// message returns an object without an envelope. It is encoded once and kept, because a list has to know its length
-// first, and several watches need it. If several goroutines ask for it at the same time, each may encode it.
+// message returns an object without an envelope. It is encoded once and kept, because a list has to
+// know its length first, and several watches need it. If several goroutines ask for it at the same
+// time, each may encode it.
 func (f protobufFormat) message(r *revision) []byte {
 	kept := &r.messages.whole
 	if f.whole == nil {
@@ -63,8 +65,8 @@ func (f protobufFormat) message(r *revision) []byte {
 	return message
 }
 
-// newMessage encodes an object. This server stores objects without a check, so the encoder may refuse one. In that case
-// the message has only the metadata.
+// newMessage encodes an object. This server stores objects without a check, so the encoder may
+// refuse one. In that case the message has only the metadata.
 func (f protobufFormat) newMessage(r *revision) []byte {
 	if f.whole != nil {
 		if message, err := f.whole.encodeJSON(append([]byte{'{'}, r.body...)); err == nil {
@@ -151,7 +153,8 @@ func appendField(b []byte, number uint64, value []byte) []byte {
 func mustMarshal(v interface{ Marshal() ([]byte, error) }) []byte {
 	b, err := v.Marshal()
 	if err != nil {
-		// unreachable: generated code returns an error only if it has computed a wrong size for the value.
+		// unreachable: generated code returns an error only if it has computed a wrong size for the
+		// value.
 		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}
 	return b

@@ -57,7 +57,8 @@ func opened(t *testing.T, b []byte) runtime.Unknown {
 	return u
 }
 
-// TestProtobufAsARealServerWritesIt has the objects of a capture written again: byte by byte the same.
+// TestProtobufAsARealServerWritesIt has the objects of a capture written again: byte by byte the
+// same.
 func TestProtobufAsARealServerWritesIt(t *testing.T) {
 	want, err := os.ReadFile("../testdata/captures/list-protobuf.bin")
 	if err != nil {

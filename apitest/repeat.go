@@ -11,17 +11,19 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A Repeat is an object that a list has twice, as the list of a server does that goes through its objects while they
-// change.
+// A Repeat is an object that a list has twice, as the list of a server does that goes through its
+// objects while they change.
 type Repeat struct {
-	// Lists is the number of lists, or of pages of lists. If zero, 1. A list that lacks the object does not count.
+	// Lists is the number of lists, or of pages of lists. If zero, 1. A list that lacks the object
+	// does not count.
 	Lists int
 	// If Resource is set, only lists of that type have an object twice: "pods", "deployments.apps".
 	Resource string
-	// If Namespace or Name is set, it is an object with that namespace or name. Otherwise it is the first one of the list.
+	// If Namespace or Name is set, it is an object with that namespace or name. Otherwise it is the
+	// first one of the list.
 	Namespace, Name string
-	// Older says that the list first has the state before the last change of the object. If that is not kept, or if Older
-	// is false, the list has the same state twice.
+	// Older says that the list first has the state before the last change of the object. If that is
+	// not kept, or if Older is false, the list has the same state twice.
 	Older bool
 }
 
@@ -78,8 +80,9 @@ func (s *storage) before(t *table, r *revision) *revision {
 	return p.Objects[0].(*revision)
 }
 
-// RepeatEvents makes each watch that begins at a version get up to so many of the events again that led to that version, the
-// last ones that are for this watch and in the window. So a client that resumes is told again what it knows. 0 ends it.
+// RepeatEvents makes each watch that begins at a version get up to so many of the events again that
+// led to that version, the last ones that are for this watch and in the window. So a client that
+// resumes is told again what it knows. 0 ends it.
 func (s *Server) RepeatEvents(events int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -95,7 +98,8 @@ func (f *faults) replayed(req *http.Request) int {
 	return f.replays
 }
 
-// rewind returns the version from which a watch like q gets the last events before its version again: as many as again says.
+// rewind returns the version from which a watch like q gets the last events before its version
+// again: as many as again says.
 func (wa *watch) rewind(ctx context.Context, q watchcache.WatchQuery, again int) uint64 {
 	to := q.Version
 	oldest, changes := wa.cache.Window()

@@ -7,14 +7,16 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A Replica is one of several API servers that share a storage. Each replica has its own watch cache of each type.
+// A Replica is one of several API servers that share a storage. Each replica has its own watch
+// cache of each type.
 //
-// A live replica sees every commit at once. A frozen replica continues to serve the state that it had: its cached lists
-// are old, and its watches are silent. A request with a newer resourceVersion gets "Too large resource version" after
-// three seconds. A consistent read (no resourceVersion) waits three seconds for the cache, and is then answered from
-// storage, as by kube-apiserver.
+// A live replica sees every commit at once. A frozen replica continues to serve the state that it
+// had: its cached lists are old, and its watches are silent. A request with a newer resourceVersion
+// gets "Too large resource version" after three seconds. A consistent read (no resourceVersion)
+// waits three seconds for the cache, and is then answered from storage, as by kube-apiserver.
 //
-// Every Replica is an http.Handler. Server.Route chooses the replica that answers requests to the server itself.
+// Every Replica is an http.Handler. Server.Route chooses the replica that answers requests to the
+// server itself.
 type Replica struct {
 	srv    *Server
 	name   string
@@ -25,7 +27,8 @@ type Replica struct {
 	idle   *watchcache.Cache               // all other types have what this one has: no objects, a version and a window
 }
 
-// newReplica returns a replica whose caches are filled now. The caller holds the lock of the storage.
+// newReplica returns a replica whose caches are filled now. The caller holds the lock of the
+// storage.
 func (s *Server) newReplica(name string) *Replica {
 	r := &Replica{srv: s, name: name, caches: make(map[*contents]*watchcache.Cache)}
 	r.idle = r.newCache()
@@ -59,7 +62,8 @@ func (r *Replica) of(t *table) *watchcache.Cache {
 	return c
 }
 
-// fill makes a list of the storage the state of a cache. Its window begins there, and its watches end.
+// fill makes a list of the storage the state of a cache. Its window begins there, and its watches
+// end.
 func (r *Replica) fill(t *table) {
 	p := r.srv.storage.present(t, watchcache.Selection{}, 0)
 	fill(r.of(t), p.Version, p.Objects)
@@ -75,13 +79,15 @@ func (r *Replica) fillAll() {
 	}
 }
 
-// follow applies the changes that a cache lacks. As in kube-apiserver, they are those that a watch of etcd brings: what is
-// numbered up to the cache's version never comes, even if the storage was restored from a backup.
+// follow applies the changes that a cache lacks. As in kube-apiserver, they are those that a watch
+// of etcd brings: what is numbered up to the cache's version never comes, even if the storage was
+// restored from a backup.
 func (r *Replica) follow(t *table) {
 	c := r.of(t)
 	changes, ok := t.log.Since(c.Version())
 	if !ok {
-		// unreachable: the log keeps the changes that a frozen replica lacks, and other replicas lack none.
+		// unreachable: the log keeps the changes that a frozen replica lacks, and other replicas
+		// lack none.
 		panic("apitest: the storage has dropped changes that a cache lacks")
 	}
 	for _, change := range changes {
@@ -112,8 +118,8 @@ func (r *Replica) version() (newest uint64) {
 	return newest
 }
 
-// cache returns the cache of a type, and the version of the storage. While Restore breaks the connections, it waits, so that
-// nothing of what was restored is sent through them.
+// cache returns the cache of a type, and the version of the storage. While Restore breaks the
+// connections, it waits, so that nothing of what was restored is sent through them.
 func (r *Replica) cache(t *table) (c *watchcache.Cache, latest uint64) {
 	s := r.srv.storage
 	s.mu.RLock()
@@ -132,8 +138,8 @@ func (r *Replica) Freeze() {
 	r.frozen = true
 }
 
-// Unfreeze lets the replica catch up. Its open watches get the changes that they missed. If a watch missed more than
-// the window holds, the replica closes it.
+// Unfreeze lets the replica catch up. Its open watches get the changes that they missed. If a watch
+// missed more than the window holds, the replica closes it.
 func (r *Replica) Unfreeze() {
 	s := r.srv.storage
 	s.mu.Lock()

@@ -55,8 +55,8 @@ func TestWaitForReplica(t *testing.T) {
 	})
 }
 
-// A list that continues after a 410 goes on with the present state, also at a replica that is behind:
-// no page is older than the one before it.
+// A list that continues after a 410 goes on with the present state, also at a replica that is
+// behind: no page is older than the one before it.
 func TestContinueAtAReplicaThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

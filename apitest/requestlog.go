@@ -14,7 +14,8 @@ type LoggedRequest struct {
 	UserAgent string
 	Remote    string // the client's address
 
-	// Began is true when the head of a watch's answer is sent. The request is logged again at its end.
+	// Began is true when the head of a watch's answer is sent. The request is logged again at its
+	// end.
 	Began bool
 	// Status is the status code of the answer. It is 0 if the connection broke before the answer.
 	Status int

@@ -25,17 +25,19 @@ type Resource struct {
 	// ClusterScoped is true for a type whose objects have no namespace.
 	ClusterScoped bool
 
-	// Custom is true for a type that kube-apiserver would serve from a CustomResourceDefinition. In a list, the items of a
-	// custom type have kind and apiVersion. For a built-in type, only the list has them.
+	// Custom is true for a type that kube-apiserver would serve from a CustomResourceDefinition. In
+	// a list, the items of a custom type have kind and apiVersion. For a built-in type, only the
+	// list has them.
 	Custom bool
 
-	// Status is true for a type with a status subresource. A write to the subresource changes only the status, and a write to
-	// the object does not change the status. Server.Create, Update and Patch may change both, so that a test can make a
-	// running Pod in one step.
+	// Status is true for a type with a status subresource. A write to the subresource changes only
+	// the status, and a write to the object does not change the status. Server.Create, Update and
+	// Patch may change both, so that a test can make a running Pod in one step.
 	Status bool
 
-	// Fields are the fields that a field selector can name, besides metadata.name and metadata.namespace. Each is the path of
-	// a member, such as "spec.nodeName", or a name that kube-apiserver has for a field of this built-in type.
+	// Fields are the fields that a field selector can name, besides metadata.name and
+	// metadata.namespace. Each is the path of a member, such as "spec.nodeName", or a name that
+	// kube-apiserver has for a field of this built-in type.
 	Fields []string
 }
 
@@ -78,8 +80,8 @@ func (r Resource) complete() Resource {
 	return r
 }
 
-// DefaultResources returns the types of a server whose Options.Resources is nil: the built-in types that programs list and
-// watch most, and one custom type, widgets.example.com.
+// DefaultResources returns the types of a server whose Options.Resources is nil: the built-in types
+// that programs list and watch most, and one custom type, widgets.example.com.
 func DefaultResources() []Resource {
 	all := []string{"all"}
 	resources := []Resource{

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 )
 
-// A server that was restored from a backup is another process: a watch of the one before hears nothing of what is written
-// to it, not even of versions that it has not seen.
+// A server that was restored from a backup is another process: a watch of the one before hears
+// nothing of what is written to it, not even of versions that it has not seen.
 func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
 	for range 50 { // the restoration and the watch are two goroutines
 		synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,8 @@ func TestRestoredBackup(t *testing.T) {
 	})
 }
 
-// countingConnections starts a server with a listener, whose connections a restoration can break, and a client of it.
+// countingConnections starts a server with a listener, whose connections a restoration can break,
+// and a client of it.
 func countingConnections(t *testing.T) (f *fixture, connections func() int) {
 	t.Helper()
 	server, listener := StartInMemory(t, Options{})
@@ -73,8 +74,8 @@ func countingConnections(t *testing.T) (f *fixture, connections func() int) {
 	return &fixture{t, server, &http.Client{Transport: transport}}, func() int { return n }
 }
 
-// A restoration breaks every connection: what the client sends next, it sends on another one. With KeepConnections it
-// gets the next page on the same connection, of the restored storage.
+// A restoration breaks every connection: what the client sends next, it sends on another one. With
+// KeepConnections it gets the next page on the same connection, of the restored storage.
 func TestRestoreBetweenPages(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -101,8 +102,8 @@ func TestRestoreBetweenPages(t *testing.T) {
 	}
 }
 
-// A request that waits while a backup is restored is one of a conversation that breaks; with KeepConnections it is answered
-// with what was restored.
+// A request that waits while a backup is restored is one of a conversation that breaks; with
+// KeepConnections it is answered with what was restored.
 func TestRestoreBeforeAWatch(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -194,8 +195,8 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// Only etcd was restored: the watch cache keeps what it had, and gets what is written after its version. Exact lists of one
-// name, GETs without a resourceVersion and writes meet the storage.
+// Only etcd was restored: the watch cache keeps what it had, and gets what is written after its
+// version. Exact lists of one name, GETs without a resourceVersion and writes meet the storage.
 func TestRestoreStorageOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -259,7 +260,8 @@ func TestRestoreStorageOnly(t *testing.T) {
 		again := f.watch(configMaps + "&resourceVersion=3") // the window is of the old history
 		again.want("MODIFIED a@4", "DELETED b@5", "ADDED c@6", "ADDED b@7", "MODIFIED a@8", "DELETED b@10")
 
-		// An API server that starts now has what the storage has, and so have all of them once they are started again.
+		// An API server that starts now has what the storage has, and so have all of them once they
+		// are started again.
 		f.Route(f.Replica("new"))
 		expect("another server", "", "10: d/a")
 		f.Route(f.Replica(""))
@@ -271,8 +273,8 @@ func TestRestoreStorageOnly(t *testing.T) {
 	})
 }
 
-// A frozen replica keeps its version when the storage alone is restored. What the storage forgets, and the replica had not got, it
-// never gets: its cache then differs from those of the others.
+// A frozen replica keeps its version when the storage alone is restored. What the storage forgets,
+// and the replica had not got, it never gets: its cache then differs from those of the others.
 func TestRestoreStorageOnlyOfAFrozenReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

@@ -19,15 +19,17 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A revision is one state of one object. It is encoded once and never changes, so all lists, watches and replicas write the
-// same bytes.
+// A revision is one state of one object. It is encoded once and never changes, so all lists,
+// watches and replicas write the same bytes.
 //
-// body is the JSON of the object without the opening brace, kind and apiVersion. The metadata comes first:
+// body is the JSON of the object without the opening brace, kind and apiVersion. The metadata comes
+// first:
 //
 //	"metadata":{"name":"a",...,"resourceVersion":"7"},"data":{"v":"1"}}
 //
-// So the bytes before body can differ. An item of a built-in type in a list has only the brace, and the object of a watch
-// event has kind and apiVersion. PartialObjectMetadata is body[:meta] with other bytes around it.
+// So the bytes before body can differ. An item of a built-in type in a list has only the brace, and
+// the object of a watch event has kind and apiVersion. PartialObjectMetadata is body[:meta] with
+// other bytes around it.
 type revision struct {
 	key       string // "namespace/name", or "name"
 	namespace string
@@ -48,14 +50,15 @@ type revision struct {
 	messages *protobufMessages // of these bytes; never nil
 }
 
-// metadataOrder is the order in which kube-apiserver writes the metadata of a built-in type. Other members follow, sorted.
+// metadataOrder is the order in which kube-apiserver writes the metadata of a built-in type. Other
+// members follow, sorted.
 var metadataOrder = []string{
 	"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
 	"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
 }
 
-// newRevision encodes obj with the resourceVersion rv. The rest of the metadata must be complete. newRevision does not keep
-// or change obj.
+// newRevision encodes obj with the resourceVersion rv. The rest of the metadata must be complete.
+// newRevision does not keep or change obj.
 func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error) {
 	meta, _ := obj["metadata"].(map[string]any)
 	r := &revision{
@@ -115,8 +118,9 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 	return r, nil
 }
 
-// at returns the same state with another resourceVersion. DELETED events need it: they have the last state of the object,
-// and the version of the change that deleted it or took it out of the selection.
+// at returns the same state with another resourceVersion. DELETED events need it: they have the
+// last state of the object, and the version of the change that deleted it or took it out of the
+// selection.
 func (r *revision) at(rv uint64) *revision {
 	old := decimalLen(r.rv)
 	b := make([]byte, 0, len(r.body)+20)
@@ -193,7 +197,8 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return append(b, enc...), err
 }
 
-// decodeObject reads one JSON object. Whole numbers become int64, because a float64 would not keep all digits.
+// decodeObject reads one JSON object. Whole numbers become int64, because a float64 would not keep
+// all digits.
 func decodeObject(data []byte) (obj map[string]any, err error) {
 	if err := utiljson.Unmarshal(data, &obj); err != nil {
 		return nil, err

@@ -9,9 +9,11 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A Rewrite changes the objects in the events of watches. The storage and lists keep the object unchanged.
+// A Rewrite changes the objects in the events of watches. The storage and lists keep the object
+// unchanged.
 type Rewrite struct {
-	// Count is the number of events that are changed. An event that goes to two watches counts twice. If zero, 1.
+	// Count is the number of events that are changed. An event that goes to two watches counts
+	// twice. If zero, 1.
 	Count int
 	// If Resource is set, only events of that type are changed: "pods", "deployments.apps".
 	Resource string
@@ -19,13 +21,13 @@ type Rewrite struct {
 	Namespace, Name string
 	// If Type is set, only events of that type are changed: "ADDED", "MODIFIED" or "DELETED".
 	Type string
-	// Patch is a JSON merge patch for the object of the event. It cannot change kind and apiVersion. It may set any
-	// resourceVersion.
+	// Patch is a JSON merge patch for the object of the event. It cannot change kind and
+	// apiVersion. It may set any resourceVersion.
 	Patch map[string]any
 }
 
-// Rewrite changes the objects in the next events that x describes. It returns an error, and rewrites nothing, if no
-// event can match x.
+// Rewrite changes the objects in the next events that x describes. It returns an error, and
+// rewrites nothing, if no event can match x.
 func (s *Server) Rewrite(x Rewrite) error {
 	switch {
 	case x.Count < 0:
@@ -68,7 +70,8 @@ func (f *faults) rewrite(res *Resource, typ eventType, r *revision) *revision {
 	return changed
 }
 
-// patched returns r with a patch. The result is only sent and never stored, so its version may be anything.
+// patched returns r with a patch. The result is only sent and never stored, so its version may be
+// anything.
 func (r *revision) patched(res *Resource, patch map[string]any) (*revision, error) {
 	obj, err := r.decode(res)
 	if err != nil {

@@ -27,8 +27,8 @@ func (r *Resource) has(subresource string) bool {
 	return false
 }
 
-// missing answers a path that names nothing. If the path begins with a group of the server, the answer is in JSON, as
-// that of kube-apiserver is.
+// missing answers a path that names nothing. If the path begins with a group of the server, the
+// answer is in JSON, as that of kube-apiserver is.
 func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	if t, ok := s.route(strings.Join(parts[:max(len(parts)-1, 1)], "/")); ok && t.table.res.Custom && t.name != "" && t.subresource == "" {
@@ -72,8 +72,8 @@ func (s *Server) route(path string) (target, bool) {
 		return target{}, false
 	}
 	var t target
-	// namespaces/NAME/TYPE is a type inside a namespace. namespaces/NAME is the Namespace itself, and
-	// namespaces/NAME/status and namespaces/NAME/finalize are its subresources.
+	// namespaces/NAME/TYPE is a type inside a namespace. namespaces/NAME is the Namespace itself,
+	// and namespaces/NAME/status and namespaces/NAME/finalize are its subresources.
 	if len(parts) >= 3 && parts[0] == "namespaces" && (group != "" || parts[2] != "status" && parts[2] != "finalize") {
 		t.namespace, parts = parts[1], parts[2:]
 	}
@@ -97,7 +97,8 @@ func (s *Server) route(path string) (target, bool) {
 			return target{}, false
 		}
 	}
-	// The path of a namespaced object has a namespace, and the path of a cluster-scoped object has none.
+	// The path of a namespaced object has a namespace, and the path of a cluster-scoped object has
+	// none.
 	if t.table.res.ClusterScoped != (t.namespace == "") && (t.name != "" || t.namespace != "") {
 		return target{}, false
 	}

@@ -31,7 +31,8 @@ type rules struct {
 	prepare func(obj, meta map[string]any)
 	// prepareUpdate does the same for an update.
 	prepareUpdate func(obj, old map[string]any)
-	// complete fills in defaults in what is applied, so that it is no conflict with an equal state that has them.
+	// complete fills in defaults in what is applied, so that it is no conflict with an equal state
+	// that has them.
 	complete func(obj map[string]any)
 }
 
@@ -45,7 +46,8 @@ const (
 	countsAll // changes outside metadata and status
 )
 
-// Each list is for one rule. It has the Resource.ID of each type in DefaultResources that obeys the rule.
+// Each list is for one rule. It has the Resource.ID of each type in DefaultResources that obeys the
+// rule.
 var (
 	withoutGeneration = []string{"namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "services", "leases.coordination.k8s.io"}
 	madeByUpdate      = []string{"endpoints", "events", "services", "leases.coordination.k8s.io", "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io"}
@@ -98,7 +100,8 @@ func newRules(res *Resource) rules {
 	return r
 }
 
-// nameInPath validates the name of a role, which may have any character that a part of a path may have.
+// nameInPath validates the name of a role, which may have any character that a part of a path may
+// have.
 func nameInPath(name string, _ bool) []string {
 	if name == "." || name == ".." || strings.ContainsAny(name, "/%") {
 		return []string{"must be a part of a path, and not . or .."}

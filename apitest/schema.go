@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// schemaText has the protobuf messages of the built-in types. The name of a message has a line of its own, and each field is
-// a line below it: its number, its name in JSON and its type. test/conformance/cmd/schema writes the file from the types of
-// k8s.io/api, because this module does not import k8s.io/api.
+// schemaText has the protobuf messages of the built-in types. The name of a message has a line of
+// its own, and each field is a line below it: its number, its name in JSON and its type.
+// test/conformance/cmd/schema writes the file from the types of k8s.io/api, because this module
+// does not import k8s.io/api.
 //
 //go:embed schema.txt
 var schemaText string

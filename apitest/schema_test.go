@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Every field is of a kind that there is, and every built-in type that is served by default has a message.
+// Every field is of a kind that there is, and every built-in type that is served by default has a
+// message.
 func TestSchemaIsComplete(t *testing.T) {
 	for name, m := range messageTypes() { // each by itself
 		for _, f := range m.fields {

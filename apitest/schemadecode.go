@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// decodeEnvelope decodes the protobuf that a client sends: an envelope with the type, and an object of that type.
+// decodeEnvelope decodes the protobuf that a client sends: an envelope with the type, and an object
+// of that type.
 func decodeEnvelope(body []byte) (map[string]any, error) {
 	rest, ok := bytes.CutPrefix(body, protobufMagic)
 	if !ok {
@@ -39,8 +40,8 @@ func decodeEnvelope(body []byte) (map[string]any, error) {
 	return obj, nil
 }
 
-// maxDepth is the largest depth of messages inside messages. There must be a limit, because one type has itself as a
-// field.
+// maxDepth is the largest depth of messages inside messages. There must be a limit, because one
+// type has itself as a field.
 const maxDepth = 100
 
 // decode decodes a message into the value that its JSON would have. It skips unknown fields.
@@ -153,7 +154,8 @@ func (f messageField) value(number uint64, value []byte, depth int) (any, error)
 	return str(m, "1"), nil // a quantity
 }
 
-// wellKnown has the messages of types whose JSON is not made of their fields. The name of each field is its number.
+// wellKnown has the messages of types whose JSON is not made of their fields. The name of each
+// field is its number.
 var wellKnown = map[string]*message{
 	"time":      {name: "Time", fields: []messageField{{number: 1, name: "1", kind: "int"}, {number: 2, name: "2", kind: "int"}}},
 	"microtime": {name: "MicroTime", fields: []messageField{{number: 1, name: "1", kind: "int"}, {number: 2, name: "2", kind: "int"}}},
@@ -166,8 +168,8 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == int64(0) || v == false || isEmpty(v)
 }
 
-// nextField reads the first field of a message. It returns the field's number, and its value as a whole number n or as
-// bytes, and the rest of the message.
+// nextField reads the first field of a message. It returns the field's number, and its value as a
+// whole number n or as bytes, and the rest of the message.
 func nextField(b []byte) (number protowire.Number, n uint64, value, rest []byte, err error) {
 	number, typ, size := protowire.ConsumeTag(b)
 	if size < 0 {

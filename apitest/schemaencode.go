@@ -21,8 +21,8 @@ func (m *message) encodeJSON(object []byte) ([]byte, error) {
 	return m.encode(obj)
 }
 
-// encode writes the members of an object as the fields of the message. It returns an error if a member does not have
-// the type of its field.
+// encode writes the members of an object as the fields of the message. It returns an error if a
+// member does not have the type of its field.
 func (m *message) encode(obj map[string]any) (b []byte, err error) {
 	for _, f := range m.fields {
 		v := obj[f.name]

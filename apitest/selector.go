@@ -37,8 +37,8 @@ func newSelection(t target, query url.Values) (sel selection, opts *internalvers
 	return sel, opts, nil
 }
 
-// unknownField returns the text of kube-apiserver. It has one sentence for types with fields of their own, and another
-// for other types.
+// unknownField returns the text of kube-apiserver. It has one sentence for types with fields of
+// their own, and another for other types.
 func unknownField(res *Resource, field string) string {
 	switch {
 	case res.ID() == "jobs.batch":
@@ -63,7 +63,8 @@ func offersField(res *Resource, field string) bool {
 // ownFields reports whether kube-apiserver has a list of fields for this type alone.
 func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 
-// selectableFields returns the values that field selectors compare. It is called once for each revision.
+// selectableFields returns the values that field selectors compare. It is called once for each
+// revision.
 func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set {
 	set := fields.Set{"metadata.name": r.name, "metadata.namespace": r.namespace}
 	known := watchcache.SelectableFields(res.GroupResource())

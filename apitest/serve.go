@@ -71,8 +71,8 @@ func (s *Server) authorized(req *http.Request) bool {
 	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Token)) == 1
 }
 
-// serveResource answers a request for objects. v is the verb. If it returns an error, nothing was sent, and the caller
-// sends the error.
+// serveResource answers a request for objects. v is the verb. If it returns an error, nothing was
+// sent, and the caller sends the error.
 func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
 	f, err := s.negotiate(req, t.table, v)
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revis
 	writeBytes(w, code, f.contentType(false), b)
 }
 
-// get reads one object. If the request has a resourceVersion, the object comes from the replica's cache, otherwise
-// from the storage.
+// get reads one object. If the request has a resourceVersion, the object comes from the replica's
+// cache, otherwise from the storage.
 func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 	key := objectKey(t.namespace, t.name)
 	asked := req.URL.Query().Get("resourceVersion")

@@ -98,8 +98,8 @@ func (s *storage) write(t target, v string, del metav1.DeleteOptions, body []byt
 	return r, http.StatusOK, err
 }
 
-// takes reports whether the server has the verb v for the target. For example, a namespaced object can be created only
-// with a namespace in the path.
+// takes reports whether the server has the verb v for the target. For example, a namespaced object
+// can be created only with a namespace in the path.
 func (t target) takes(v string) bool {
 	within := t.table.res.ClusterScoped || t.namespace != ""
 	switch v {
@@ -121,8 +121,8 @@ func deletedStatus(res *Resource, r *revision) *metav1.Status {
 	}
 }
 
-// undated returns the result of a dry run as kube-apiserver shows it. A new object has no resourceVersion. A changed object
-// keeps that of cur.
+// undated returns the result of a dry run as kube-apiserver shows it. A new object has no
+// resourceVersion. A changed object keeps that of cur.
 func (r *revision) undated(cur *revision) *revision {
 	if cur != nil {
 		return r.at(cur.rv)
@@ -135,7 +135,8 @@ func (r *revision) undated(cur *revision) *revision {
 	return &n
 }
 
-// serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
+// serveDeleteCollection deletes the objects that the selectors select, and answers with a list of
+// them.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del metav1.DeleteOptions) error {
 	sel, opts, err := newSelection(t, req.URL.Query())
 	if err != nil {
@@ -222,8 +223,8 @@ func unsupportedMediaType(media, want string) error {
 		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s (it was %s)", want, media))
 }
 
-// dryRunKey returns the key of the object that a dry run changes. If the request creates an object, its name is in the
-// body.
+// dryRunKey returns the key of the object that a dry run changes. If the request creates an object,
+// its name is in the body.
 func dryRunKey(t target, body []byte, media string) string {
 	if t.name != "" {
 		return objectKey(t.namespace, t.name)

@@ -12,8 +12,9 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// selectShard reads the shard selector of a request. Without Options.Sharding it is ignored, as kube-apiserver ignores it without its
-// feature gate. A selector that cannot be read is a 500, which is what kube-apiserver answers.
+// selectShard reads the shard selector of a request. Without Options.Sharding it is ignored, as
+// kube-apiserver ignores it without its feature gate. A selector that cannot be read is a 500,
+// which is what kube-apiserver answers.
 func (s *Server) selectShard(sel *selection, opts *internalversion.ListOptions) error {
 	if !s.opts.Sharding || opts.ShardSelector == "" {
 		return nil
@@ -27,13 +28,14 @@ func (s *Server) selectShard(sel *selection, opts *internalversion.ListOptions) 
 	return nil
 }
 
-// shardRange is a call in a shard selector: what is hashed, and the bounds of the hashes, which are 2^64 or have 16 digits.
+// shardRange is a call in a shard selector: what is hashed, and the bounds of the hashes, which are
+// 2^64 or have 16 digits.
 var shardRange = regexp.MustCompile(`^shardRange\(\s*(object\.metadata\.(?:uid|namespace))\s*,\s*` + shardBound + `\s*,\s*` + shardBound + `\s*\)$`)
 
 const shardBound = `['"](0x(?:[0-9a-f]{16}|10000000000000000))['"]`
 
-// parseShard reads a call of shardRange, and more of them after ||. kube-apiserver reads an expression of CEL, and so takes
-// parentheses, too.
+// parseShard reads a call of shardRange, and more of them after ||. kube-apiserver reads an
+// expression of CEL, and so takes parentheses, too.
 func parseShard(selector string) (ranges []sharding.ShardRangeRequirement, err error) {
 	for part := range strings.SplitSeq(selector, "||") {
 		call := shardRange.FindStringSubmatch(strings.TrimSpace(part))

@@ -14,8 +14,9 @@ import (
 // errShuttingDown is the answer to requests that are waiting when the server is closed.
 var errShuttingDown = apierrors.NewServiceUnavailable("apiserver is shutting down")
 
-// statusOf returns the Status that kube-apiserver would send for err. If err is not an APIStatus, the answer is a 500
-// without a reason, even if the client has made the mistake (watch-invalid-rv.http).
+// statusOf returns the Status that kube-apiserver would send for err. If err is not an APIStatus,
+// the answer is a 500 without a reason, even if the client has made the mistake
+// (watch-invalid-rv.http).
 func statusOf(err error) *metav1.Status {
 	if errors.Is(err, watchcache.ErrNotReady) {
 		err = errShuttingDown // only Close takes the caches away
@@ -40,7 +41,8 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// writeErrorFor sends an error in the encoding that the client has asked for (list-rv-too-large-protobuf.bin).
+// writeErrorFor sends an error in the encoding that the client has asked for
+// (list-rv-too-large-protobuf.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
 	media := ""
 	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
@@ -78,8 +80,8 @@ func writeBytes(w http.ResponseWriter, code int, contentType string, b []byte) {
 	_, _ = w.Write(b) // if it returns an error, the client hung up
 }
 
-// methodNotAllowed returns the error for a method that a path does not support. It names the resource only if the type is
-// custom.
+// methodNotAllowed returns the error for a method that a path does not support. It names the
+// resource only if the type is custom.
 func methodNotAllowed(res *Resource) error {
 	if res.Custom {
 		return apierrors.NewMethodNotSupported(res.GroupResource(), "")

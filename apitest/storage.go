@@ -12,8 +12,8 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// storage stands for etcd. One counter gives each write its resourceVersion. The log of each type reaches back to the last
-// compaction, so a state since then can be listed and restored.
+// storage stands for etcd. One counter gives each write its resourceVersion. The log of each type
+// reaches back to the last compaction, so a state since then can be listed and restored.
 type storage struct {
 	mu        sync.RWMutex
 	rv        uint64
@@ -38,16 +38,16 @@ type table struct {
 
 // contents are the objects of a table. The two tables of Events share theirs.
 type contents struct {
-	// log has the present objects, and the changes since the last compaction. It is a watch cache, because that can do
-	// what etcd does: it lists a state of the past, and a watch brings the changes after a version. Before the first write, it is
-	// storage.unused.
+	// log has the present objects, and the changes since the last compaction. It is a watch cache,
+	// because that can do what etcd does: it lists a state of the past, and a watch brings the
+	// changes after a version. Before the first write, it is storage.unused.
 	log *watchcache.Cache
 }
 
 type eventType = watchcache.EventType
 
-// continueTTL is how long a superseded state can still be listed, and so how long a continue token works: kube-apiserver
-// compacts etcd every five minutes.
+// continueTTL is how long a superseded state can still be listed, and so how long a continue token
+// works: kube-apiserver compacts etcd every five minutes.
 const continueTTL = 5 * time.Minute
 
 // superseded says that a change has replaced or removed a state.
@@ -91,8 +91,8 @@ func (t *table) current(key string) *revision {
 	return r
 }
 
-// list returns objects as they were at a version that was not compacted, from the key start on. The error is one of a version
-// of the future. The caller holds the lock.
+// list returns objects as they were at a version that was not compacted, from the key start on. The
+// error is one of a version of the future. The caller holds the lock.
 func (s *storage) list(t *table, sel watchcache.Selection, start string, version uint64, limit int64) (*watchcache.Page, error) {
 	t.log.Progress(s.rv)
 	p, err := t.log.ListAt(sel, start, version, limit)
@@ -140,7 +140,8 @@ func (s *storage) commit(t *table, r *revision) {
 	s.feed(t)
 }
 
-// feed brings the caches of all replicas up to date after a change of t, or of the counter alone. The caller holds the lock.
+// feed brings the caches of all replicas up to date after a change of t, or of the counter alone.
+// The caller holds the lock.
 func (s *storage) feed(t *table) {
 	for _, r := range s.replicas {
 		if r.frozen {
@@ -153,7 +154,8 @@ func (s *storage) feed(t *table) {
 	}
 }
 
-// collect drops the changes that superseded something before deadline, unless a frozen replica lacks them.
+// collect drops the changes that superseded something before deadline, unless a frozen replica
+// lacks them.
 func (s *storage) collect(deadline time.Time) {
 	n, missing := 0, s.missing()
 	for ; n < len(s.garbage) && !s.garbage[n].when.After(deadline) && s.garbage[n].by <= missing; n++ {
@@ -177,7 +179,8 @@ func (s *storage) missing() uint64 {
 	return oldest
 }
 
-// compact makes lists at every earlier version impossible, as compaction of etcd does, and empties the windows.
+// compact makes lists at every earlier version impossible, as compaction of etcd does, and empties
+// the windows.
 func (s *storage) compact() {
 	s.compacted = s.rv
 	s.collect(time.Now())
@@ -188,7 +191,8 @@ func (s *storage) compact() {
 	}
 }
 
-// restore brings back the state at rv, and removes every later change. The counter continues at rv. The caches stay as they are.
+// restore brings back the state at rv, and removes every later change. The counter continues at rv.
+// The caches stay as they are.
 func (s *storage) restore(rv uint64) {
 	for _, t := range s.tables { // each is changed by itself: the order does not matter
 		t.log.Progress(rv)

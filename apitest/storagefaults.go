@@ -13,8 +13,9 @@ import (
 // metaGroupResource is for errors that must name a type and are about none.
 var metaGroupResource = schema.GroupResource{}
 
-// Compact empties the window, and forgets every superseded state. From then on, a watch at an earlier version gets a
-// 410. So does an exact list at an earlier version, and a continue token of such a list. Open watches go on.
+// Compact empties the window, and forgets every superseded state. From then on, a watch at an
+// earlier version gets a 410. So does an exact list at an earlier version, and a continue token of
+// such a list. Open watches go on.
 func (s *Server) Compact() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -29,9 +30,10 @@ func (s *Server) CompactWindow(resource string) error {
 	return s.eachCache("compact a window", resource, func(r *Replica, t *table) { r.of(t).Forget() })
 }
 
-// Refill makes every replica that is not frozen fill its cache of a type again: the open watches of the type end cleanly and without
-// a reason, and its window is empty. kube-apiserver does so when its watch of etcd has failed, and for a custom type when its
-// definition has changed. See https://github.com/kubernetes/kubernetes/issues/123074.
+// Refill makes every replica that is not frozen fill its cache of a type again: the open watches of
+// the type end cleanly and without a reason, and its window is empty. kube-apiserver does so when
+// its watch of etcd has failed, and for a custom type when its definition has changed. See
+// https://github.com/kubernetes/kubernetes/issues/123074.
 func (s *Server) Refill(resource string) error {
 	return s.eachCache("fill the caches again", resource, (*Replica).fill)
 }
@@ -53,9 +55,9 @@ func (s *Server) eachCache(what, resource string, change func(*Replica, *table))
 	return nil
 }
 
-// ExpireContinue makes every continue token that the server has given expire. A request with such a token gets a 410.
-// This answer has another token, which continues the list from the current state. The counter increases by one, so
-// that the tokens of later lists work.
+// ExpireContinue makes every continue token that the server has given expire. A request with such a
+// token gets a 410. This answer has another token, which continues the list from the current state.
+// The counter increases by one, so that the tokens of later lists work.
 func (s *Server) ExpireContinue() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -68,25 +70,28 @@ func (s *Server) ExpireContinue() {
 type Restore struct {
 	// ResourceVersion is the version of the last write in the backup.
 	ResourceVersion string
-	// KeepConnections says that clients lose no connection, as behind a proxy that keeps its connections to them. The
-	// server ends the open watches cleanly. A list continues with its next page, and that of the restored storage.
+	// KeepConnections says that clients lose no connection, as behind a proxy that keeps its
+	// connections to them. The server ends the open watches cleanly. A list continues with its next
+	// page, and that of the restored storage.
 	KeepConnections bool
-	// StorageOnly says that etcd is restored while the API servers keep running. Nothing that is open ends. The watch cache
-	// of every replica still has what the backup lacks, and never gets the writes that the restored storage numbers up to
-	// the version of the cache. Watches and lists come from that cache, a list without a resourceVersion and the pages of a
-	// list included. The storage answers a GET without a resourceVersion, a list of one name with
+	// StorageOnly says that etcd is restored while the API servers keep running. Nothing that is
+	// open ends. The watch cache of every replica still has what the backup lacks, and never gets
+	// the writes that the restored storage numbers up to the version of the cache. Watches and
+	// lists come from that cache, a list without a resourceVersion and the pages of a list
+	// included. The storage answers a GET without a resourceVersion, a list of one name with
 	// resourceVersionMatch=Exact, and writes.
 	StorageOnly bool
 }
 
-// Restore takes the storage back to the state at an earlier version, as the restoration of etcd from a backup does. The
-// counter goes back, too, and gives the same versions to other changes later. Then the API servers start again: every
-// replica begins with an empty window, and every connection breaks, unless x says otherwise. The current version is a
-// backup like any other; with that, Restore is a restart of the API servers alone.
+// Restore takes the storage back to the state at an earlier version, as the restoration of etcd
+// from a backup does. The counter goes back, too, and gives the same versions to other changes
+// later. Then the API servers start again: every replica begins with an empty window, and every
+// connection breaks, unless x says otherwise. The current version is a backup like any other; with
+// that, Restore is a restart of the API servers alone.
 //
-// Restore breaks the connections of the Listeners before anything of the restored storage can be sent through them, except
-// those that HalfOpen spares. If a program serves this handler with an http.Server of its own, Restore can break only the
-// open watches.
+// Restore breaks the connections of the Listeners before anything of the restored storage can be
+// sent through them, except those that HalfOpen spares. If a program serves this handler with an
+// http.Server of its own, Restore can break only the open watches.
 //
 // Restore returns an error if the version is newer than the current one, or was compacted.
 func (s *Server) Restore(x Restore) error {
@@ -121,8 +126,9 @@ func (s *Server) Restore(x Restore) error {
 	return nil
 }
 
-// DropEvent makes the watches of every replica leave out the next count events of a type: "ADDED", "MODIFIED" or
-// "DELETED". Lists show these changes. A client cannot notice the loss from the watch alone.
+// DropEvent makes the watches of every replica leave out the next count events of a type: "ADDED",
+// "MODIFIED" or "DELETED". Lists show these changes. A client cannot notice the loss from the watch
+// alone.
 func (s *Server) DropEvent(typ string, count int) error {
 	switch t := eventType(typ); t {
 	case watchcache.Added, watchcache.Modified, watchcache.Deleted:
@@ -142,8 +148,9 @@ func (s *storage) drop(version uint64) bool {
 	return dropped
 }
 
-// Refuse closes the listeners and every connection, so that new connections are refused. If d is positive, it ends
-// after d, otherwise with Resume. Until then, requests that come to the handler itself are aborted.
+// Refuse closes the listeners and every connection, so that new connections are refused. If d is
+// positive, it ends after d, otherwise with Resume. Until then, requests that come to the handler
+// itself are aborted.
 func (s *Server) Refuse(d time.Duration) error {
 	s.faults.mu.Lock()
 	s.faults.refused = true
@@ -163,8 +170,8 @@ func (s *Server) Refuse(d time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// accept ends Refuse. If another program has taken the port of a listener, that listener stays closed until the next
-// call.
+// accept ends Refuse. If another program has taken the port of a listener, that listener stays
+// closed until the next call.
 func (s *Server) accept() error {
 	s.faults.mu.Lock()
 	s.faults.refused = false

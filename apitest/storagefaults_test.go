@@ -73,7 +73,8 @@ func TestRefill(t *testing.T) {
 	})
 }
 
-// Without progress notifications, only a change of a type moves its cache. The most recent state is then read from the storage.
+// Without progress notifications, only a change of a type moves its cache. The most recent state is
+// then read from the storage.
 func TestNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{NoProgress: true})

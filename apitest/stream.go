@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// A stream is the answer to one watch. Faults use it to hold bytes back, to cut the answer, and to add bytes.
+// A stream is the answer to one watch. Faults use it to hold bytes back, to cut the answer, and to
+// add bytes.
 type stream struct {
 	faults   *faults
 	out      output
@@ -26,7 +27,8 @@ type stream struct {
 	inject  [][]byte // to be sent before the next bytes
 }
 
-// signal tells the goroutine of the stream that a field has changed. The goroutine looks when it waits next.
+// signal tells the goroutine of the stream that a field has changed. The goroutine looks when it
+// waits next.
 func (st *stream) signal() {
 	select {
 	case st.wake <- struct{}{}:
@@ -34,9 +36,9 @@ func (st *stream) signal() {
 	}
 }
 
-// An output sends a stream to the client. begin sends the head, write sends whole events, and writeCut sends the bytes
-// before a cut. abort breaks the connection or the stream without an end. Then abort returns an error or panics, so
-// that the handler ends.
+// An output sends a stream to the client. begin sends the head, write sends whole events, and
+// writeCut sends the bytes before a cut. abort breaks the connection or the stream without an end.
+// Then abort returns an error or panics, so that the handler ends.
 type output interface {
 	begin() error
 	write(events []byte) error
@@ -47,8 +49,8 @@ type output interface {
 // errEnded makes the handler of a watch return, so that the stream ends cleanly.
 var errEnded = http.ErrServerClosed
 
-// awaitResume waits while watches are stalled. It returns an error if the client or the server has ended the request.
-// A cut or an end also takes effect on a stalled stream.
+// awaitResume waits while watches are stalled. It returns an error if the client or the server has
+// ended the request. A cut or an end also takes effect on a stalled stream.
 func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 	for {
 		resumed := st.faults.stalledUntil()
@@ -72,8 +74,8 @@ func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// write sends the injected bytes, then b, and flushes. If a cut is within these bytes, write sends the bytes before
-// the cut, and then breaks the stream. In that case it may not return, see output.
+// write sends the injected bytes, then b, and flushes. If a cut is within these bytes, write sends
+// the bytes before the cut, and then breaks the stream. In that case it may not return, see output.
 func (st *stream) write(b []byte) error {
 	st.mu.Lock()
 	if len(st.inject) > 0 {
@@ -135,8 +137,8 @@ func (o body) write(b []byte) error {
 
 func (o body) writeCut(b []byte) error { return o.write(b) }
 
-// abort breaks the stream without an end. Over HTTP/1.1, the connection closes without the last chunk; if reset is true,
-// it closes with a TCP reset. Over HTTP/2, the stream is reset.
+// abort breaks the stream without an end. Over HTTP/1.1, the connection closes without the last
+// chunk; if reset is true, it closes with a TCP reset. Over HTTP/2, the stream is reset.
 func (o body) abort(reset bool) error {
 	if reset {
 		if conn, _, err := o.rc.Hijack(); err == nil {
@@ -146,8 +148,8 @@ func (o body) abort(reset bool) error {
 	panic(http.ErrAbortHandler)
 }
 
-// gzipBody is the body of a watch with initial events, which kube-apiserver has compressed since 1.37, also behind the initial
-// events. Each write is a gzip file of its own.
+// gzipBody is the body of a watch with initial events, which kube-apiserver has compressed since
+// 1.37, also behind the initial events. Each write is a gzip file of its own.
 type gzipBody struct {
 	body
 	zip *gzip.Writer

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// tableFormat writes the Table that kubectl get asks for: the name and the age of each object, and of a ConfigMap the number of its
-// values, so that a person at kubectl sees a change.
+// tableFormat writes the Table that kubectl get asks for: the name and the age of each object, and
+// of a ConfigMap the number of its values, so that a person at kubectl sees a change.
 type tableFormat struct {
 	jsonFrames
 	version   string // of the API group meta.k8s.io
@@ -47,8 +47,8 @@ func (f tableFormat) definitions() []byte {
 	return mustJSON(all)
 }
 
-// dataCell returns the number of values that a ConfigMap has. If it cannot be read, the cell is "<invalid>": this server checks no
-// schema.
+// dataCell returns the number of values that a ConfigMap has. If it cannot be read, the cell is
+// "<invalid>": this server checks no schema.
 func dataCell(r *revision) any {
 	var v struct {
 		Data       map[string]jsontext.Value `json:"data"`

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// The log and the caches of a type are made when somebody writes or asks for it. Nobody can tell: the answers are those of a server of
-// which somebody has always asked for every type.
+// The log and the caches of a type are made when somebody writes or asks for it. Nobody can tell:
+// the answers are those of a server of which somebody has always asked for every type.
 func TestTypesThatNobodyHasUsed(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {

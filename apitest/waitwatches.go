@@ -9,10 +9,11 @@ import (
 // errClosed is in the error of WaitForWatches if the server was closed.
 var errClosed = errors.New("the server is closed")
 
-// WaitForWatches waits until at least n watches of a resource ("pods", "deployments.apps") are open: the server has sent the head of
-// the answer, and sends every change from now on. So a test that waits, and then makes a change or a fault, knows that a watch will
-// see it. A watch that was cut or told to end does not count, nor does one whose request had the header X-Relist-Faults: off. All
-// replicas count together.
+// WaitForWatches waits until at least n watches of a resource ("pods", "deployments.apps") are
+// open: the server has sent the head of the answer, and sends every change from now on. So a test
+// that waits, and then makes a change or a fault, knows that a watch will see it. A watch that was
+// cut or told to end does not count, nor does one whose request had the header X-Relist-Faults:
+// off. All replicas count together.
 //
 // If ctx ends or the server is closed first, the error says how many watches are open, and wraps
 // the cause of ctx. If the server has no such resource, WaitForWatches returns an error at once.
@@ -38,7 +39,8 @@ func (s *Server) WaitForWatches(ctx context.Context, resource string, n int) err
 	}
 }
 
-// watches returns how many watches of a resource are open, and a channel that is closed when another one is.
+// watches returns how many watches of a resource are open, and a channel that is closed when
+// another one is.
 func (f *faults) watches(resource string) (int, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,10 +12,12 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// A watch is one open watch request. The goroutine of the request owns it. Faults use only its stream.
+// A watch is one open watch request. The goroutine of the request owns it. Faults use only its
+// stream.
 //
-// Its watcher is a position in the window of the replica's cache. There is no queue of events for it, so a client that does not
-// read costs no memory. If the window has moved past the position, the server closes the watch.
+// Its watcher is a position in the window of the replica's cache. There is no queue of events for
+// it, so a client that does not read costs no memory. If the window has moved past the position,
+// the server closes the watch.
 type watch struct {
 	srv     *Server
 	table   *table
@@ -28,12 +30,12 @@ type watch struct {
 	bookmarks bool
 }
 
-// watchBatch is the largest number of changes that are encoded before they are written. So it limits the memory of a
-// watch: to 256 KB for usual Pods.
+// watchBatch is the largest number of changes that are encoded before they are written. So it
+// limits the memory of a watch: to 256 KB for usual Pods.
 const watchBatch = 32
 
-// watch answers a watch request. If it returns an error, nothing was sent, and the caller sends the error. Later
-// errors are sent as ERROR events.
+// watch answers a watch request. If it returns an error, nothing was sent, and the caller sends the
+// error. Later errors are sent as ERROR events.
 func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f format, sel selection, opts *internalversion.ListOptions) error {
 	rv, err := watchcache.ParseVersion(opts.ResourceVersion)
 	if err != nil {
@@ -60,7 +62,8 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 		switch {
 		case out.begin() != nil: // the client hung up
 		case err != nil:
-			// After the server has accepted a watch, errors are ERROR events (watch-rv-too-old.http).
+			// After the server has accepted a watch, errors are ERROR events
+			// (watch-rv-too-old.http).
 			_ = wa.write(ctx, f.status(nil, statusOf(err)))
 		default:
 			r.srv.faults.markOpen(wa.stream)
@@ -90,7 +93,8 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	return nil
 }
 
-// begin sets the position of the watch: again events before the one that q asks for, as a fault says.
+// begin sets the position of the watch: again events before the one that q asks for, as a fault
+// says.
 func (wa *watch) begin(ctx context.Context, q watchcache.WatchQuery, again int) (err error) {
 	if wa.watcher, err = wa.cache.Watch(ctx, q); err != nil {
 		return err
@@ -103,8 +107,8 @@ func (wa *watch) begin(ctx context.Context, q watchcache.WatchQuery, again int) 
 	return err
 }
 
-// sendInitial sends the initial events: one ADDED for each object, and the bookmark that ends them if the client has
-// asked for bookmarks.
+// sendInitial sends the initial events: one ADDED for each object, and the bookmark that ends them
+// if the client has asked for bookmarks.
 func (wa *watch) sendInitial(ctx context.Context) error {
 	var b []byte
 	for chunk := range slices.Chunk(wa.watcher.Initial(), watchBatch) {
@@ -161,7 +165,8 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 			bookmark = true
 			clock.nextBookmark()
 		case <-clock.deadline:
-			// A stalled watch must not end cleanly, because the client has to notice the stall by itself.
+			// A stalled watch must not end cleanly, because the client has to notice the stall by
+			// itself.
 			_ = wa.stream.awaitResume(ctx, wa.srv.done)
 			return
 		case <-ctx.Done():
@@ -203,7 +208,8 @@ func (wa *watch) write(ctx context.Context, b []byte) error {
 	return wa.stream.write(b)
 }
 
-// bookmarkLead is how long before its timeout a watch gets a last bookmark, so that the next one starts near the present.
+// bookmarkLead is how long before its timeout a watch gets a last bookmark, so that the next one
+// starts near the present.
 const bookmarkLead = 2 * time.Second
 
 // A watchClock says when a watch ends, and when its next bookmark is due.
@@ -216,8 +222,9 @@ type watchClock struct {
 	bookmark *time.Timer
 }
 
-// secondBookmark is when a watch with initial events gets a bookmark if there have been changes by then. kube-apiserver looks each second
-// whether the bookmark that ends initial events can be sent, and once more after it was.
+// secondBookmark is when a watch with initial events gets a bookmark if there have been changes by
+// then. kube-apiserver looks each second whether the bookmark that ends initial events can be sent,
+// and once more after it was.
 const secondBookmark = time.Second
 
 func newWatchClock(timeout, period time.Duration, bookmarks, initial bool) *watchClock {

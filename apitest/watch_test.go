@@ -194,8 +194,8 @@ func TestWatchEndsByItself(t *testing.T) {
 	})
 }
 
-// A watcher that does not read keeps nobody waiting, holds one batch in the server, and is closed once the window has
-// passed it.
+// A watcher that does not read keeps nobody waiting, holds one batch in the server, and is closed
+// once the window has passed it.
 func TestSlowWatchIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{Window: 10})
@@ -258,7 +258,8 @@ func TestWatchOfANameIsAGet(t *testing.T) {
 	})
 }
 
-// kube-apiserver sends a watch with initial events one more bookmark a second after it began, if something changed by then.
+// kube-apiserver sends a watch with initial events one more bookmark a second after it began, if
+// something changed by then.
 func TestSecondBookmark(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// isWebSocket reports whether a request asks for a WebSocket. It uses the same rule as kube-apiserver.
+// isWebSocket reports whether a request asks for a WebSocket. It uses the same rule as
+// kube-apiserver.
 func isWebSocket(req *http.Request) bool {
 	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
 		strings.Contains(strings.ToLower(req.Header.Get("Connection")), "upgrade")
@@ -25,8 +26,9 @@ const (
 	tokenProtocol  = "base64url.bearer.authorization.k8s.io."
 )
 
-// takeTokenProtocol returns the bearer token that a handshake has as a sub-protocol, and removes it from the header. It
-// returns false unless there is exactly one token, and another sub-protocol for the answer.
+// takeTokenProtocol returns the bearer token that a handshake has as a sub-protocol, and removes it
+// from the header. It returns false unless there is exactly one token, and another sub-protocol for
+// the answer.
 func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 	if !isWebSocket(req) {
 		return "", false
@@ -54,13 +56,14 @@ func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 	return token, true
 }
 
-// upgrade answers the handshake of a WebSocket, and calls serve to send messages to out. It ends when serve returns or the client
-// is gone.
+// upgrade answers the handshake of a WebSocket, and calls serve to send messages to out. It ends
+// when serve returns or the client is gone.
 //
-// The handshake is that of golang.org/x/net/websocket, because kube-apiserver uses it. The client uses gorilla/websocket; a server
-// with the same library would share its mistakes. If the Origin is not an absolute URL, the answer is 403 without a body. If there
-// are two sub-protocols, the answer is 400. If there is one, the answer repeats it. The server accepts no extension. It always
-// ends with a close frame with code 1000.
+// The handshake is that of golang.org/x/net/websocket, because kube-apiserver uses it. The client
+// uses gorilla/websocket; a server with the same library would share its mistakes. If the Origin is
+// not an absolute URL, the answer is 403 without a body. If there are two sub-protocols, the answer
+// is 400. If there is one, the answer repeats it. The server accepts no extension. It always ends
+// with a close frame with code 1000.
 func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages, serve func(context.Context, output)) {
 	conn := &hijacked{ResponseWriter: w, faults: f, spared: spared(req), gone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(req.Context())
@@ -83,11 +86,12 @@ func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages
 	}).ServeHTTP(conn, req)
 }
 
-// hijacked is a ResponseWriter whose connection the WebSocket library takes over. It keeps the connection. While watches
-// are stalled, it writes nothing to the connection, not even pongs.
+// hijacked is a ResponseWriter whose connection the WebSocket library takes over. It keeps the
+// connection. While watches are stalled, it writes nothing to the connection, not even pongs.
 //
-// The library writes events, pongs and the close frame under a lock. So Write only queues, and drain waits for the network
-// without that lock: whoever waits for a lock keeps the clock of a synctest bubble from going on.
+// The library writes events, pongs and the close frame under a lock. So Write only queues, and
+// drain waits for the network without that lock: whoever waits for a lock keeps the clock of a
+// synctest bubble from going on.
 type hijacked struct {
 	http.ResponseWriter
 	net.Conn

@@ -297,8 +297,8 @@ func TestListenerClosesWebSockets(t *testing.T) {
 	}
 }
 
-// A frame that is cut has its length in the shortest form, too: some clients give up for good if it is longer.
-// https://www.rfc-editor.org/rfc/rfc6455#section-5.2
+// A frame that is cut has its length in the shortest form, too: some clients give up for good if it
+// is longer. https://www.rfc-editor.org/rfc/rfc6455#section-5.2
 func TestCutWebSocketFrameHasTheShortestLength(t *testing.T) {
 	for _, size := range []int{1, 2, 124, 125, 126, 500, 65534, 65535, 65536, 70000} {
 		synctest.Test(t, func(t *testing.T) {

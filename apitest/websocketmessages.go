@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// messages is the output of a watch over WebSocket. Each event is one message: a text message for JSON, a binary
-// message for other formats. In a body, protobuf has the length of an event before the event. A message does not have
-// this length.
+// messages is the output of a watch over WebSocket. Each event is one message: a text message for
+// JSON, a binary message for other formats. In a body, protobuf has the length of an event before
+// the event. A message does not have this length.
 type messages struct {
 	ws   *websocket.Conn
 	conn *hijacked
@@ -80,7 +80,8 @@ func (o *messages) send(event []byte) error {
 	return o.conn.drain()
 }
 
-// writeCut sends events before a cut. If the last event is not complete, writeCut sends only a part of its message.
+// writeCut sends events before a cut. If the last event is not complete, writeCut sends only a part
+// of its message.
 func (o *messages) writeCut(part []byte) error {
 	for len(part) > 0 {
 		event, rest, whole := o.cut(part)
@@ -95,8 +96,8 @@ func (o *messages) writeCut(part []byte) error {
 	return nil
 }
 
-// sendPart sends a frame whose length is one byte more than the bytes that follow. It writes to the connection itself, because
-// the library sends whole frames only.
+// sendPart sends a frame whose length is one byte more than the bytes that follow. It writes to the
+// connection itself, because the library sends whole frames only.
 func (o *messages) sendPart(event []byte) error {
 	opcode := byte(websocket.BinaryFrame)
 	if o.text {
@@ -110,9 +111,8 @@ func (o *messages) sendPart(event []byte) error {
 	return o.conn.drain()
 }
 
-// appendFrameLength appends the length of a frame. There are three forms; the standard allows only the shortest one
-// for each length.
-// https://www.rfc-editor.org/rfc/rfc6455#section-5.2
+// appendFrameLength appends the length of a frame. There are three forms; the standard allows only
+// the shortest one for each length. https://www.rfc-editor.org/rfc/rfc6455#section-5.2
 func appendFrameLength(b []byte, n int) []byte {
 	const length16, length64 = 126, 127
 	switch {

@@ -21,7 +21,8 @@ import (
 // errModified is why a write at an old version is refused.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// checkPreconditions compares what a client demands of an object before it is changed with the current state.
+// checkPreconditions compares what a client demands of an object before it is changed with the
+// current state.
 func checkPreconditions(p *metav1.Preconditions, res *Resource, cur *revision) error {
 	switch {
 	case p == nil:
@@ -43,12 +44,13 @@ func preconditionFailed(res *Resource, name, what, want, have string) error {
 type write struct {
 	namespace, name string
 	subresource     string
-	// direct: a Go program made the change by a method of Server. It may set fields that otherwise only the server, or
-	// a write of the status, may set.
+	// direct: a Go program made the change by a method of Server. It may set fields that otherwise
+	// only the server, or a write of the status, may set.
 	direct bool
 	// patch: the change was computed from the current state.
 	patch bool
-	// by is who writes. If the change is a server-side apply, owners is where it puts metadata.managedFields.
+	// by is who writes. If the change is a server-side apply, owners is where it puts
+	// metadata.managedFields.
 	by     author
 	owners *[]any
 }
@@ -119,8 +121,8 @@ func (s *storage) put(t *table, obj map[string]any, tracked bool) (*revision, er
 	return r, nil
 }
 
-// update replaces an object. If w names a subresource, it replaces only that part. made is true if there was no
-// object, and update created it.
+// update replaces an object. If w names a subresource, it replaces only that part. made is true if
+// there was no object, and update created it.
 func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, made bool, err error) {
 	meta := metadataOf(obj)
 	if n := str(meta, "name"); n != w.name {
@@ -151,10 +153,10 @@ func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, ma
 // serverFields are the fields of metadata that only the server sets.
 var serverFields = []string{"name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
-// modify computes the new state of an object from its current state, and commits it. change may modify its argument
-// and return it. It is called under the lock, so it must be code of this package. If the result of change has a
-// resourceVersion or a uid, it must be the current one. If the new state is equal to the current state, modify commits
-// nothing.
+// modify computes the new state of an object from its current state, and commits it. change may
+// modify its argument and return it. It is called under the lock, so it must be code of this
+// package. If the result of change has a resourceVersion or a uid, it must be the current one. If
+// the new state is equal to the current state, modify commits nothing.
 func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map[string]any, error)) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +240,8 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	return same, nil
 }
 
-// inherit gives the metadata of a write what it may leave out, from the state before. Then what the write has changed can be judged.
+// inherit gives the metadata of a write what it may leave out, from the state before. Then what the
+// write has changed can be judged.
 func inherit(meta, old map[string]any) {
 	for _, k := range []string{"namespace", "uid"} {
 		if str(meta, k) == "" {
@@ -275,8 +278,8 @@ func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error 
 	return nil
 }
 
-// merge returns the new state of old after a write. A write to the subresource status changes only the status. Every
-// other write changes everything but the status.
+// merge returns the new state of old after a write. A write to the subresource status changes only
+// the status. Every other write changes everything but the status.
 func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]any) {
 	switch {
 	case w.subresource == "status":
@@ -304,7 +307,8 @@ func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]a
 	return next, metadataOf(next)
 }
 
-// sameJSON reports whether two values are the same in JSON. The numbers of a Go program may have any Go type.
+// sameJSON reports whether two values are the same in JSON. The numbers of a Go program may have
+// any Go type.
 func sameJSON(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -314,8 +318,8 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// shallow returns a copy of obj with a copy of its metadata, so that the caller can change both. Deeper parts are not
-// copied.
+// shallow returns a copy of obj with a copy of its metadata, so that the caller can change both.
+// Deeper parts are not copied.
 func shallow(obj map[string]any) (copied, meta map[string]any) {
 	copied = maps.Clone(obj)
 	if copied == nil {

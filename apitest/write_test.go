@@ -228,7 +228,8 @@ func TestDirectAccess(t *testing.T) {
 	})
 }
 
-// Numbers of Go are what they are as JSON: an object that says the same is the same, whatever they are held in.
+// Numbers of Go are what they are as JSON: an object that says the same is the same, whatever they
+// are held in.
 func TestUpdateWithAnotherTypeOfNumber(t *testing.T) {
 	s := New(Options{})
 	deployment := func(replicas any) map[string]any {
@@ -274,7 +275,8 @@ func TestWritesAtOnce(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// The ports of a Service get a protocol and a target. A target that was derived from a port is then a value like any other.
+// The ports of a Service get a protocol and a target. A target that was derived from a port is then
+// a value like any other.
 func TestDefaultPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

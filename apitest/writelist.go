@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// listChunk is the number of bytes of a list that are collected for one write. It is also the size from which
-// kube-apiserver compresses a list, if the client accepts that.
+// listChunk is the number of bytes of a list that are collected for one write. It is also the size
+// from which kube-apiserver compresses a list, if the client accepts that.
 const listChunk = 128 << 10
 
 // writeList sends a list in pieces. It holds at most listChunk bytes and one object in memory.

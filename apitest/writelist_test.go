@@ -41,7 +41,8 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 	})
 }
 
-// Only a watch with initial events is compressed, and each event can be read as soon as it has come.
+// Only a watch with initial events is compressed, and each event can be read as soon as it has
+// come.
 func TestInitialEventsAreCompressedForThoseWhoAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

@@ -10,7 +10,8 @@ import (
 
 const yamlMediaType = "application/yaml"
 
-// yamlFormat converts what a format in JSON writes, a list in one piece. There are no watches in YAML.
+// yamlFormat converts what a format in JSON writes, a list in one piece. There are no watches in
+// YAML.
 type yamlFormat struct{ format }
 
 func (yamlFormat) contentType(bool) string { return yamlMediaType }
@@ -40,7 +41,8 @@ func asYAML(text []byte) []byte {
 	return b
 }
 
-// writeMeta answers a request for a description of the server, such as its version, in JSON or YAML.
+// writeMeta answers a request for a description of the server, such as its version, in JSON or
+// YAML.
 func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
 	readable := req.Header.Get("Accept") == ""
 	for _, a := range accepts(req) {

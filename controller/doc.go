@@ -14,9 +14,10 @@
 //		controller.Owns(configMaps, object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}),
 //	)
 //
-// Each [Source] is an informer and a rule that makes keys of a change. The keys go into a [Queue]. The workers take them from
-// there, and never two workers have one key. The function that they call, [Reconcile], looks at the whole state of the key and
-// makes the world agree with it. It is not told what has changed, because several changes of a key are one.
+// Each [Source] is an informer and a rule that makes keys of a change. The keys go into a [Queue].
+// The workers take them from there, and never two workers have one key. The function that they
+// call, [Reconcile], looks at the whole state of the key and makes the world agree with it. It is
+// not told what has changed, because several changes of a key are one.
 //
 //	informer   a change of the store
 //	Source     the keys that it concerns

@@ -15,7 +15,8 @@ import (
 	"github.com/relist-go/relist/internal/goexit"
 )
 
-// If a function of the program ends its goroutine, as t.FailNow does in a test, Run ends and says so, and no key stays with a worker.
+// If a function of the program ends its goroutine, as t.FailNow does in a test, Run ends and says
+// so, and no key stays with a worker.
 func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 	for where, want := range map[string]string{
 		"Reconcile": `reconcile "a"`, "OnReconciled": `reconcile "a"`, "Watches": "an observer", "Run of a Cache": "For(",

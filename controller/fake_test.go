@@ -12,7 +12,8 @@ type thing struct {
 	About []string // keys of other things
 }
 
-// ownedBy is a change of a thing: its controlling owner is a Shop of this name, or, if kind says so, something else.
+// ownedBy is a change of a thing: its controlling owner is a Shop of this name, or, if kind says
+// so, something else.
 func ownedBy(apiVersion, kind, name string) func(*thing) {
 	yes := true
 	return func(obj *thing) {

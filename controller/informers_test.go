@@ -16,7 +16,8 @@ import (
 
 func nothing(context.Context, string) (time.Duration, error) { return 0, nil }
 
-// Two controllers share an informer. The one that did not start it ends with it, and leaves it alone when it ends itself.
+// Two controllers share an informer. The one that did not start it ends with it, and leaves it
+// alone when it ends itself.
 func TestSharedInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// item is what the queue knows of a key. It is ready, or waits for a time, or is worked on; while it is worked on it may also
-// wait for a time, or have been added again. An item that has nothing of this and no failures is dropped.
+// item is what the queue knows of a key. It is ready, or waits for a time, or is worked on; while
+// it is worked on it may also wait for a time, or have been added again. An item that has nothing
+// of this and no failures is dropped.
 type item[K comparable] struct {
 	key K
 
@@ -36,7 +37,8 @@ func (it *item[K]) given(now time.Time) {
 	it.givenLive, it.live = it.live, false
 }
 
-// item returns the item of a key. If the key is new, item makes one. The caller holds mu, as for all methods here.
+// item returns the item of a key. If the key is new, item makes one. The caller holds mu, as for
+// all methods here.
 func (q *Queue[K]) item(key K) *item[K] {
 	it := q.items[key]
 	if it == nil {
@@ -80,7 +82,8 @@ func (q *Queue[K]) want(it *item[K], now, due time.Time, live bool) {
 	}
 }
 
-// enqueue makes a key ready. A key of the first list that has changed goes to the end of the live ones.
+// enqueue makes a key ready. A key of the first list that has changed goes to the end of the live
+// ones.
 func (q *Queue[K]) enqueue(it *item[K], now time.Time) {
 	to := &q.initial
 	if it.live {
@@ -128,7 +131,8 @@ func (q *Queue[K]) unschedule(it *item[K]) {
 	}
 }
 
-// arm sets the timer for the first time. If the timer rings too early, because a key no longer waits, ring arms it again.
+// arm sets the timer for the first time. If the timer rings too early, because a key no longer
+// waits, ring arms it again.
 func (q *Queue[K]) arm(now time.Time) {
 	if len(q.times) == 0 {
 		return
@@ -163,8 +167,8 @@ func (q *Queue[K]) ring() {
 	q.arm(now)
 }
 
-// line is a list of keys that are ready, oldest first. It is linked through the items, because a key of the first list that
-// changes leaves its line from the middle.
+// line is a list of keys that are ready, oldest first. It is linked through the items, because a
+// key of the first list that changes leaves its line from the middle.
 type line[K comparable] struct {
 	first, last *item[K]
 	len         int

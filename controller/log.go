@@ -12,20 +12,22 @@ import (
 )
 
 const (
-	// A server that is away lets every key fail. In any period, this many failures have a line of their own.
+	// A server that is away lets every key fail. In any period, this many failures have a line of
+	// their own.
 	maxNamed    = 10
 	namedPeriod = time.Minute
 
-	// A cache that is a moment behind the server causes a write that the server refuses, and the next attempts come within seconds.
-	// Only this many in succession are a problem.
+	// A cache that is a moment behind the server causes a write that the server refuses, and the
+	// next attempts come within seconds. Only this many in succession are a problem.
 	manyBehind = 10
 
 	classPanic = "panic"
 )
 
-// failureLog tells of a key that fails once for each state of the key, and not once for each attempt: when it begins to fail, for
-// each further class of errors, and when it has recovered. The attempts between are told at Debug, and so is a write
-// that is refused because the cache was behind, unless that lasts.
+// failureLog tells of a key that fails once for each state of the key, and not once for each
+// attempt: when it begins to fail, for each further class of errors, and when it has recovered. The
+// attempts between are told at Debug, and so is a write that is refused because the cache was
+// behind, unless that lasts.
 type failureLog struct {
 	logger *slog.Logger
 
@@ -41,7 +43,8 @@ type failingKey struct {
 	told  []string // the classes of its errors that had a line
 }
 
-// classOf says which errors have the same line. It is coarse, because the text of an error may differ with each attempt.
+// classOf says which errors have the same line. It is coarse, because the text of an error may
+// differ with each attempt.
 func classOf(err error) string {
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
@@ -50,7 +53,8 @@ func classOf(err error) string {
 	return string(apierrors.ReasonForError(err)) // "" if it is no answer of an API server
 }
 
-// isBehind reports whether a write was refused as one that begins from an old state is: the object has changed, has come, or has gone.
+// isBehind reports whether a write was refused as one that begins from an old state is: the object
+// has changed, has come, or has gone.
 func isBehind(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
@@ -80,8 +84,8 @@ func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	}
 }
 
-// record returns the level of the line, and for how long the key has failed. more is true for the first failure of a period that
-// has no line although it should.
+// record returns the level of the line, and for how long the key has failed. more is true for the
+// first failure of a period that has no line although it should.
 func (l *failureLog) record(key, class string) (level slog.Level, since time.Duration, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -34,7 +34,8 @@ func (r *rig) expectLines(want ...string) {
 	}
 }
 
-// A key that fails for hours has a line when it begins to fail, one for each further reason, and one when it is over.
+// A key that fails for hours has a line when it begins to fail, one for each further reason, and
+// one when it is over.
 func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
@@ -69,7 +70,8 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 	})
 }
 
-// A cache that is a moment behind causes a few writes that are refused, which are no problem. Ten in succession are one.
+// A cache that is a moment behind causes a few writes that are refused, which are no problem. Ten
+// in succession are one.
 func TestOldStatesAreLoggedIfTheyLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conflict := apierrors.NewConflict(schema.GroupResource{Resource: "shops"}, "a", errors.New("old"))
@@ -107,8 +109,8 @@ func TestAttemptsAreLoggedAtDebug(t *testing.T) {
 	})
 }
 
-// If a thousand keys fail at once, ten a minute are named. A key that continues failing is named some time, and one that was not
-// named has no line when it is over.
+// If a thousand keys fail at once, ten a minute are named. A key that continues failing is named
+// some time, and one that was not named has no line when it is over.
 func TestManyFailingKeysAreNamedByAndBy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

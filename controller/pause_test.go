@@ -150,7 +150,8 @@ func TestRetryAtLeast(t *testing.T) {
 	})
 }
 
-// After Forget nothing is left of a failure but the time that the key waits for, which a change ends.
+// After Forget nothing is left of a failure but the time that the key waits for, which a change
+// ends.
 func TestForgetWhileItWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *controller.Queue[string]) {
 		q.Add("a")
@@ -167,8 +168,8 @@ func TestForgetWhileItWaits(t *testing.T) {
 	})
 }
 
-// However long the times are that a program gives, no sum of them is short: a key waits for all of atLeast, and for a delay that
-// does not shrink from failure to failure.
+// However long the times are that a program gives, no sum of them is short: a key waits for all of
+// atLeast, and for a delay that does not shrink from failure to failure.
 func TestVeryLongPauses(t *testing.T) {
 	const longest, year, century = time.Duration(math.MaxInt64), 365 * 24 * time.Hour, 100 * 365 * 24 * time.Hour
 	check := func(t *testing.T, opts controller.QueueOptions, atLeast time.Duration) {

@@ -10,10 +10,12 @@ import (
 	"github.com/relist-go/relist/internal/option"
 )
 
-// ErrClosed is what [Queue.Get] returns when the queue is closed, and what [Run] returns if the program closes its queue.
+// ErrClosed is what [Queue.Get] returns when the queue is closed, and what [Run] returns if the
+// program closes its queue.
 var ErrClosed = errors.New("the work queue is closed")
 
-// Queue is a work queue: it gives each key that was added to a worker, and never gives a key to two workers at once.
+// Queue is a work queue: it gives each key that was added to a worker, and never gives a key to two
+// workers at once.
 //
 //	for {
 //		key, err := q.Get(ctx)
@@ -64,20 +66,21 @@ type Queue[K comparable] struct {
 
 // QueueOptions of a [Queue]. The zero value is ready. A time of more than a year counts as a year.
 type QueueOptions struct {
-	// BackoffBase is the delay after the first failure of a key. It doubles with each further failure. Each delay is drawn at
-	// random between its value and twice its value.
-	// If zero, 5 ms are used, as in client-go, so that a write that met a conflict is soon tried again:
-	// https://pkg.go.dev/k8s.io/client-go/util/workqueue#DefaultTypedControllerRateLimiter
-	// If negative, there are no delays; use that in tests only.
+	// BackoffBase is the delay after the first failure of a key. It doubles with each further
+	// failure. Each delay is drawn at random between its value and twice its value. If zero, 5 ms
+	// are used, as in client-go, so that a write that met a conflict is soon tried again:
+	// https://pkg.go.dev/k8s.io/client-go/util/workqueue#DefaultTypedControllerRateLimiter If
+	// negative, there are no delays; use that in tests only.
 	BackoffBase time.Duration
 
-	// BackoffCap is the value that a delay stops growing at.
-	// If zero, 150 s are used, so that no delay is longer than 5 minutes, which is also the limit of the delays of a container
-	// that crashes: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
-	// If it is less than BackoffBase, every delay is BackoffBase.
+	// BackoffCap is the value that a delay stops growing at. If zero, 150 s are used, so that no
+	// delay is longer than 5 minutes, which is also the limit of the delays of a container that
+	// crashes: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy If
+	// it is less than BackoffBase, every delay is BackoffBase.
 	BackoffCap time.Duration
 
-	// Rand returns numbers from 0 to 1, 1 excluded. If nil, math/rand/v2 is used. The queue calls it under a lock.
+	// Rand returns numbers from 0 to 1, 1 excluded. If nil, math/rand/v2 is used. The queue calls
+	// it under a lock.
 	Rand func() float64
 }
 
@@ -91,7 +94,8 @@ const (
 	// maxOvertaken is how many live keys in a row are given while a key of the first list is ready.
 	maxOvertaken = 9
 
-	// If the map of items is empty, and has had more than manyItems, it is replaced, because maps do not shrink.
+	// If the map of items is empty, and has had more than manyItems, it is replaced, because maps
+	// do not shrink.
 	manyItems = 1000
 )
 
@@ -113,15 +117,17 @@ func NewQueue[K comparable](opts QueueOptions) *Queue[K] {
 	return q
 }
 
-// Add adds keys: something has changed. No worker gets one of them before all are added. If the queue is closed or drains, Add
-// does nothing; nor do the other methods that add.
+// Add adds keys: something has changed. No worker gets one of them before all are added. If the
+// queue is closed or drains, Add does nothing; nor do the other methods that add.
 func (q *Queue[K]) Add(keys ...K) { q.add(keys, 0, true) }
 
-// AddInitial adds keys that somebody should look at, although nothing has changed: those of the first list.
+// AddInitial adds keys that somebody should look at, although nothing has changed: those of the
+// first list.
 func (q *Queue[K]) AddInitial(keys ...K) { q.add(keys, 0, false) }
 
-// AddAfter adds a key when a duration has passed. If the key is given before that, the request has been met, and the queue
-// forgets it: whoever works on the key asks again. So a key waits for one time at most.
+// AddAfter adds a key when a duration has passed. If the key is given before that, the request has
+// been met, and the queue forgets it: whoever works on the key asks again. So a key waits for one
+// time at most.
 func (q *Queue[K]) AddAfter(key K, after time.Duration) { q.add([]K{key}, after, true) }
 
 func (q *Queue[K]) add(keys []K, after time.Duration, live bool) {
@@ -136,9 +142,9 @@ func (q *Queue[K]) add(keys []K, after time.Duration, live bool) {
 	}
 }
 
-// Retry says that the work on a key has failed, and adds the key again when atLeast and the key's delay have passed. A worker
-// calls it between Get and Done. If the key was added while it was worked on, rule 5 holds for that. Retry returns how long the
-// key waits.
+// Retry says that the work on a key has failed, and adds the key again when atLeast and the key's
+// delay have passed. A worker calls it between Get and Done. If the key was added while it was
+// worked on, rule 5 holds for that. Retry returns how long the key waits.
 func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +187,8 @@ func (q *Queue[K]) pause(failures int) time.Duration {
 	return pause + time.Duration(q.rand()*float64(pause))
 }
 
-// Forget says that the work on a key has succeeded: the next failure is the first. A key that waits continues waiting.
+// Forget says that the work on a key has succeeded: the next failure is the first. A key that waits
+// continues waiting.
 func (q *Queue[K]) Forget(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -204,8 +211,8 @@ func (q *Queue[K]) Failures(key K) int {
 	return 0
 }
 
-// Get waits for a key. The caller calls Done when it has worked on it. Get returns ctx.Err() if ctx has ended, and [ErrClosed]
-// if the queue is closed.
+// Get waits for a key. The caller calls Done when it has worked on it. Get returns ctx.Err() if ctx
+// has ended, and [ErrClosed] if the queue is closed.
 func (q *Queue[K]) Get(ctx context.Context) (K, error) {
 	key, _, err := q.get(ctx)
 	return key, err
@@ -260,7 +267,8 @@ func (q *Queue[K]) take() (*item[K], time.Duration) {
 	return it, waited
 }
 
-// Done says that the caller, who got the key, no longer works on it. For a key that nobody works on, Done does nothing.
+// Done says that the caller, who got the key, no longer works on it. For a key that nobody works
+// on, Done does nothing.
 func (q *Queue[K]) Done(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -280,7 +288,8 @@ func (q *Queue[K]) Done(key K) {
 	q.settle()
 }
 
-// Close ends the queue at once. Keys that wait are dropped, and Get returns [ErrClosed]. A second call does nothing.
+// Close ends the queue at once. Keys that wait are dropped, and Get returns [ErrClosed]. A second
+// call does nothing.
 func (q *Queue[K]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -300,10 +309,11 @@ func (q *Queue[K]) Close() {
 	q.settle()
 }
 
-// Drain ends the queue when its work is done. It drops the keys that wait for a time, those in a delay included, and adds no
-// more. Get continues to give the keys that are ready, and also a key that was added while it was worked on. When none is left
-// and the last Done was called, the queue is closed and Drain returns nil. If ctx ends first, Drain closes the queue and returns
-// ctx.Err(). After Close, Drain waits for the calls of Done.
+// Drain ends the queue when its work is done. It drops the keys that wait for a time, those in a
+// delay included, and adds no more. Get continues to give the keys that are ready, and also a key
+// that was added while it was worked on. When none is left and the last Done was called, the queue
+// is closed and Drain returns nil. If ctx ends first, Drain closes the queue and returns ctx.Err().
+// After Close, Drain waits for the calls of Done.
 func (q *Queue[K]) Drain(ctx context.Context) error {
 	q.mu.Lock()
 	q.end()

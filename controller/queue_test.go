@@ -157,8 +157,8 @@ func TestGetEndsAsAKeyComes(t *testing.T) {
 	}
 }
 
-// A live key overtakes those of the first list, and a key of the first list becomes live by a change. One key in ten is of
-// the first list all the same.
+// A live key overtakes those of the first list, and a key of the first list becomes live by a
+// change. One key in ten is of the first list all the same.
 func TestFirstListGivesWay(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *controller.Queue[string]) {
 		for i := range 4 {

@@ -24,8 +24,9 @@ type world struct {
 	due      map[string]time.Time // asked for by AddAfter; a worker has the key by then
 }
 
-// TestRandom changes keys at random while workers fail at random. No key is worked on twice at once, each change is seen by a
-// later call that succeeds, and no key comes back before its delay, or a second, has passed.
+// TestRandom changes keys at random while workers fail at random. No key is worked on twice at
+// once, each change is seen by a later call that succeeds, and no key comes back before its delay,
+// or a second, has passed.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -15,18 +15,22 @@ import (
 	"github.com/relist-go/relist/internal/goexit"
 )
 
-// Reconcile looks at everything that a key stands for, and makes the world agree with it. It is called for an object that has
-// changed, and for one that has gone: the store then has nothing under the key. It must do no harm if nothing is to be done,
-// because it is called more often than needed. It is never called for one key twice at the same time.
+// Reconcile looks at everything that a key stands for, and makes the world agree with it. It is
+// called for an object that has changed, and for one that has gone: the store then has nothing
+// under the key. It must do no harm if nothing is to be done, because it is called more often than
+// needed. It is never called for one key twice at the same time.
 //
-// If it returns no error, it is called again when something has changed, and also when after has passed, if that is positive.
-// Only the latest call counts: one that returns 0 waits for changes alone.
+// If it returns no error, it is called again when something has changed, and also when after has
+// passed, if that is positive. Only the latest call counts: one that returns 0 waits for changes
+// alone.
 //
-// If it returns an error, it is called again after a delay: see [QueueOptions]. If after is positive, or if the error is an
-// answer of the API server that says when to come back (Retry-After, in the Status of a 429, 500, 503 or 504), the key waits for
-// that time, and then for the delay. A panic counts as an error.
+// If it returns an error, it is called again after a delay: see [QueueOptions]. If after is
+// positive, or if the error is an answer of the API server that says when to come back
+// (Retry-After, in the Status of a 429, 500, 503 or 504), the key waits for that time, and then for
+// the delay. A panic counts as an error.
 //
-// ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for it.
+// ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for
+// it.
 type Reconcile func(ctx context.Context, key string) (after time.Duration, err error)
 
 // Options of [Run]. The zero value is ready.
@@ -35,20 +39,23 @@ type Options struct {
 	// If zero, 1 is used, as in controller-runtime. If negative, Run returns an error.
 	Workers int
 
-	// Queue is the queue that Run uses, if the program wants to read its Stats, to add keys of its own, to drain it, or to choose
-	// the delays. Run closes it in the end. If nil, Run makes one.
+	// Queue is the queue that Run uses, if the program wants to read its Stats, to add keys of its
+	// own, to drain it, or to choose the delays. Run closes it in the end. If nil, Run makes one.
 	Queue *Queue[string]
 
-	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A key that fails has a line for
-	// each state and not for each attempt: "relist: reconcile failed" at Warn when it begins to fail, and again if it fails with
-	// another reason of the API server; "relist: reconcile panicked" at Error, with the stack; "relist: reconcile recovered" at
-	// Warn when it is over, with the time that it took. A write that the server has refused with a conflict, or because the object
-	// exists or has gone, is told only if that happens ten times in succession: a cache that is a moment behind causes a few. In
-	// any minute, ten failures have a line of their own; other keys have theirs later, if they fail for longer. All attempts are
+	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A
+	// key that fails has a line for each state and not for each attempt: "relist: reconcile failed"
+	// at Warn when it begins to fail, and again if it fails with another reason of the API server;
+	// "relist: reconcile panicked" at Error, with the stack; "relist: reconcile recovered" at Warn
+	// when it is over, with the time that it took. A write that the server has refused with a
+	// conflict, or because the object exists or has gone, is told only if that happens ten times in
+	// succession: a cache that is a moment behind causes a few. In any minute, ten failures have a
+	// line of their own; other keys have theirs later, if they fail for longer. All attempts are
 	// told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
-	// OnReconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
+	// OnReconciled is called after each call of Reconcile, by the worker, for metrics. If nil,
+	// nobody is told.
 	OnReconciled func(Reconciled)
 }
 
@@ -93,17 +100,18 @@ const (
 	longestRetryAfter = time.Hour
 )
 
-// Run calls reconcile for the keys of all sources until ctx ends, and returns ctx.Err(). When it returns, every goroutine that
-// it started has ended, and no call of reconcile runs.
+// Run calls reconcile for the keys of all sources until ctx ends, and returns ctx.Err(). When it
+// returns, every goroutine that it started has ended, and no call of reconcile runs.
 //
-// Run runs the informers of the sources. If an informer runs already, because the program or another controller runs it, Run
-// uses it as it is. So a program that runs an informer itself begins with that. An informer may be in several sources. The
-// first reconcile begins when every informer has its first list; until then, Run logs every 10 seconds what it waits for, and
-// why.
+// Run runs the informers of the sources. If an informer runs already, because the program or
+// another controller runs it, Run uses it as it is. So a program that runs an informer itself
+// begins with that. An informer may be in several sources. The first reconcile begins when every
+// informer has its first list; until then, Run logs every 10 seconds what it waits for, and why.
 //
-// If an informer ends, Run ends with its error. For an informer that somebody else runs, the error satisfies errors.Is with
-// [informer.ErrStopped]; so does the error of a second Run with the same sources, because an informer runs once. If the program
-// closes Options.Queue, or has drained it, Run ends with [ErrClosed]. If reconcile, or another function of the program, calls
+// If an informer ends, Run ends with its error. For an informer that somebody else runs, the error
+// satisfies errors.Is with [informer.ErrStopped]; so does the error of a second Run with the same
+// sources, because an informer runs once. If the program closes Options.Queue, or has drained it,
+// Run ends with [ErrClosed]. If reconcile, or another function of the program, calls
 // runtime.Goexit, as t.FailNow does, Run ends with an error that says so.
 //
 // Keys that wait when Run ends are dropped: the next start looks at every object.
@@ -224,8 +232,8 @@ func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, 
 	return c, nil
 }
 
-// awaitSync waits until the keys of every first list are in the queue. It returns false if ctx ends or the queue is closed
-// before that.
+// awaitSync waits until the keys of every first list are in the queue. It returns false if ctx ends
+// or the queue is closed before that.
 func (c *running) awaitSync(ctx context.Context, sources []Source, registrations []*informer.Registration) bool {
 	ticker := time.NewTicker(waitReport)
 	defer ticker.Stop()
@@ -252,8 +260,8 @@ func (s Source) late(ctx context.Context) error {
 	return s.await(now)
 }
 
-// work takes keys until ctx ends or the queue is closed. If a function of the program ends the goroutine, work calls fail, which ends
-// ctx.
+// work takes keys until ctx ends or the queue is closed. If a function of the program ends the
+// goroutine, work calls fail, which ends ctx.
 func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
 	var key string
 	goexit.Do(func() {
@@ -286,7 +294,8 @@ func (c *running) process(ctx context.Context, key string, waited time.Duration)
 	}
 }
 
-// call calls reconcile, and returns its panic as an error: the object of another tenant must not end a program that looks after many.
+// call calls reconcile, and returns its panic as an error: the object of another tenant must not
+// end a program that looks after many.
 func (c *running) call(ctx context.Context, key string) (after time.Duration, err error) {
 	defer func() {
 		if v := recover(); v != nil {

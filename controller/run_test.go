@@ -208,7 +208,8 @@ func TestKeysOfOthers(t *testing.T) {
 	})
 }
 
-// An object that comes and goes while the worker is busy is looked at, because the worker may have seen it.
+// An object that comes and goes while the worker is busy is looked at, because the worker may have
+// seen it.
 func TestCameAndWent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
@@ -300,7 +301,8 @@ func TestFirstListIsInitial(t *testing.T) {
 	})
 }
 
-// The end of ctx ends the context of Reconcile, and Run waits for it. A Reconcile that fails because of that is no problem.
+// The end of ctx ends the context of Reconcile, and Run waits for it. A Reconcile that fails
+// because of that is no problem.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")

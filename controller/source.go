@@ -20,11 +20,13 @@ type Cache[T object.Object] interface {
 	WaitForSync(ctx context.Context) error
 }
 
-// Source is an informer and a rule that makes keys of its changes. [For], [Owns] and [Watches] make one.
+// Source is an informer and a rule that makes keys of its changes. [For], [Owns] and [Watches] make
+// one.
 //
-// A change concerns the keys of the object as it was and as it is. So if an object goes from one owner to another, both are
-// looked at; if it is deleted, its last owner is, whether anybody saw the deletion or not. These states are the ones that the
-// informer's store had, one by one: a Reconcile that has read a state of an object is called again when the store has another.
+// A change concerns the keys of the object as it was and as it is. So if an object goes from one
+// owner to another, both are looked at; if it is deleted, its last owner is, whether anybody saw
+// the deletion or not. These states are the ones that the informer's store had, one by one: a
+// Reconcile that has read a state of an object is called again when the store has another.
 type Source struct {
 	name     string
 	informer any // what distinguishes the informers of several sources
@@ -38,19 +40,20 @@ func For[T object.Object](in Cache[T]) Source {
 	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
 }
 
-// Owned is an object that says who owns it. Generated API types, Unstructured, PartialObjectMetadata and every struct that embeds
-// metav1.ObjectMeta do.
+// Owned is an object that says who owns it. Generated API types, Unstructured,
+// PartialObjectMetadata and every struct that embeds metav1.ObjectMeta do.
 type Owned interface {
 	object.Object
 	GetOwnerReferences() []metav1.OwnerReference
 }
 
-// Owns makes the key of the object's controlling owner, if that is of the type owner: the owner whose reference has
-// controller: true. There is one at most. Of the type, the Group, the Kind and ClusterScoped count: a reference may name another
-// version of the API, and an owner with a namespace is in that of the object that it owns. Without a Kind, [Run] returns an error.
+// Owns makes the key of the object's controlling owner, if that is of the type owner: the owner
+// whose reference has controller: true. There is one at most. Of the type, the Group, the Kind and
+// ClusterScoped count: a reference may name another version of the API, and an owner with a
+// namespace is in that of the object that it owns. Without a Kind, [Run] returns an error.
 //
-// An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the UID of the reference.
-// [OwnedMeta] writes such a reference.
+// An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell
+// by the UID of the reference. [OwnedMeta] writes such a reference.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
 func Owns[T Owned](in Cache[T], owner object.Type) Source {
 	s := from("Owns", in, OwnerKeys[T](owner))
@@ -60,7 +63,8 @@ func Owns[T Owned](in Cache[T], owner object.Type) Source {
 	return s
 }
 
-// OwnerKeys returns the function that makes the keys of [Owns]. As an index function, it finds the objects that a key owns:
+// OwnerKeys returns the function that makes the keys of [Owns]. As an index function, it finds the
+// objects that a key owns:
 //
 //	Indexers: store.Indexers[*Pod]{"owner": controller.OwnerKeys[*Pod](owner)} // in informer.Options
 //	pods, err := cache.Store().ByIndex("owner", key)                           // in Reconcile
@@ -75,9 +79,10 @@ func OwnerKeys[T Owned](owner object.Type) func(obj T) []string {
 	}
 }
 
-// OwnedMeta returns the metadata of a new object that owner controls: a name, the namespace of the owner, and a reference to the
-// owner with controller: true. The cluster's garbage collector deletes the object after its owner, and [Owns] finds the owner. typ is
-// that of the owner, because objects of a cache do not have their kind. If the owner has no namespace, set that of the object.
+// OwnedMeta returns the metadata of a new object that owner controls: a name, the namespace of the
+// owner, and a reference to the owner with controller: true. The cluster's garbage collector
+// deletes the object after its owner, and [Owns] finds the owner. typ is that of the owner, because
+// objects of a cache do not have their kind. If the owner has no namespace, set that of the object.
 func OwnedMeta(owner object.Object, typ object.Type, name string) metav1.ObjectMeta {
 	yes := true
 	apiVersion, kind := typ.GroupVersionKind().ToAPIVersionAndKind()
@@ -105,8 +110,9 @@ func keyOf(owner object.Type, namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Watches makes the keys that a function returns: those that this object concerns. Empty keys are left out. The function runs on
-// the informer's goroutine, as index functions do: it must be quick, and may read stores.
+// Watches makes the keys that a function returns: those that this object concerns. Empty keys are
+// left out. The function runs on the informer's goroutine, as index functions do: it must be quick,
+// and may read stores.
 func Watches[T object.Object](in Cache[T], keys func(obj T) []string) Source {
 	return from("Watches", in, func(obj T) []string {
 		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })

@@ -29,7 +29,8 @@ type totals struct {
 	waited, worked time.Duration
 }
 
-// Stats returns the numbers as they are now. A key of the first list that changes is ready again from then on.
+// Stats returns the numbers as they are now. A key of the first list that changes is ready again
+// from then on.
 func (q *Queue[K]) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -93,7 +93,8 @@ func TestPopWithEndedContextTakesNothing(t *testing.T) {
 	f.want("a: Added@1")
 }
 
-// A Pop that is woken for an entry and cancelled at the same moment must not take the wakeup with it.
+// A Pop that is woken for an entry and cancelled at the same moment must not take the wakeup with
+// it.
 func TestCancelLosesNoWakeup(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -119,7 +120,8 @@ func TestCancelLosesNoWakeup(t *testing.T) {
 	}
 }
 
-// While one entry is being processed, another Pop waits, so entries are processed in the order of the queue.
+// While one entry is being processed, another Pop waits, so entries are processed in the order of
+// the queue.
 func TestPopsRunOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := deltafifo.New(options{})
@@ -152,8 +154,8 @@ func TestPopsRunOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestConvergence has a producer that lists, watches and resyncs, and three consumers. In the end they hold the objects
-// of the last list with the changes since then.
+// TestConvergence has a producer that lists, watches and resyncs, and three consumers. In the end
+// they hold the objects of the last list with the changes since then.
 func TestConvergence(t *testing.T) {
 	known := store.New(store.Options[*testObject]{})
 	q := deltafifo.New(options{Known: known, Coalesce: true})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// However often a waiting object changes, its entry stays small, and its first and last deltas are those of the entry
-// without Coalesce.
+// However often a waiting object changes, its entry stays small, and its first and last deltas are
+// those of the entry without Coalesce.
 func TestCoalesceBoundsAnEntry(t *testing.T) {
 	const rounds = 1000
 	for _, test := range []struct {
@@ -70,8 +70,8 @@ func TestCoalesceBoundsAnEntry(t *testing.T) {
 
 func at(name string, version int) string { return fmt.Sprintf("%s@%d", name, version) }
 
-// A coalesced entry leaves the consumer in the same state as all deltas would, and reports the deletion of the object
-// that the consumer knew.
+// A coalesced entry leaves the consumer in the same state as all deltas would, and reports the
+// deletion of the object that the consumer knew.
 func TestCoalesceKeepsTheDeletionOfWhatWasKnown(t *testing.T) {
 	coalesce := options{Coalesce: true}
 	runRule(t, []ruleCase{

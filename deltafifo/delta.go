@@ -10,7 +10,8 @@ const (
 	Added Type = iota + 1
 	// Updated is an object that a watch reported as modified.
 	Updated
-	// Deleted is an object that is gone. A watch reported the deletion, or, if the delta has a Tombstone, it was inferred.
+	// Deleted is an object that is gone. A watch reported the deletion, or, if the delta has a
+	// Tombstone, it was inferred.
 	Deleted
 	// Replaced is an object that a list contained. It may be new, changed or the same as before.
 	Replaced
@@ -34,13 +35,13 @@ type Delta[T any] struct {
 	// Object is the state of the object after the change, or, for Deleted, its last known state.
 	Object T
 
-	// Tombstone is set if the deletion was inferred, usually from a list that lacks the object, or if the object's final
-	// state could not be read. It is nil in every other delta.
+	// Tombstone is set if the deletion was inferred, usually from a list that lacks the object, or
+	// if the object's final state could not be read. It is nil in every other delta.
 	Tombstone *DeletedFinalStateUnknown[T]
 }
 
-// DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Object is the last known state. The
-// final state and the time of the deletion are not known.
+// DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Object is the
+// last known state. The final state and the time of the deletion are not known.
 type DeletedFinalStateUnknown[T any] struct {
 	Key    string
 	Object T
@@ -50,7 +51,8 @@ type DeletedFinalStateUnknown[T any] struct {
 type Entry[T any] struct {
 	Key string
 
-	// Deltas has at least one element, oldest first. The process function may keep and change the slice.
+	// Deltas has at least one element, oldest first. The process function may keep and change the
+	// slice.
 	Deltas []Delta[T]
 
 	// Initial is true if the entry is part of the first Replace.

@@ -15,8 +15,8 @@ type entry[T any] struct {
 	list    uint64     // the number of the last Replace that queued a delta for the key, counted from 1
 	initial bool       // queued, and part of the first Replace
 
-	// With Options.Coalesce: begin is the index in deltas of the first delta of the last object, and before is the UID of
-	// the object before that one.
+	// With Options.Coalesce: begin is the index in deltas of the first delta of the last object,
+	// and before is the UID of the object before that one.
 	begin  int
 	before types.UID
 }
@@ -29,11 +29,12 @@ type state[T any] struct {
 	obj  T
 }
 
-// manyEntries is the size above which an empty map is replaced by a new one, because a map never shrinks.
+// manyEntries is the size above which an empty map is replaced by a new one, because a map never
+// shrinks.
 const manyEntries = 1024
 
-// pending reports whether an entry is queued or being processed. If so, the entry's state is the state of its key after
-// that. It needs mu.
+// pending reports whether an entry is queued or being processed. If so, the entry's state is the
+// state of its key after that. It needs mu.
 func (q *Queue[T]) pending(e *entry[T]) bool {
 	return e != nil && (e.deltas != nil || e == q.processing)
 }
@@ -72,7 +73,8 @@ func (q *Queue[T]) leave(e *entry[T]) {
 	}
 }
 
-// push adds a delta to the entry of its key. If the entry is not queued, push queues it at the end. It needs mu.
+// push adds a delta to the entry of its key. If the entry is not queued, push queues it at the end.
+// It needs mu.
 func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	switch n := len(e.deltas); {
 	case n == 0:
@@ -80,7 +82,8 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 		q.order.push(e)
 		q.signal()
 	case d.Type == Deleted && e.last == Deleted:
-		// Two deletions in a row become one. An observed deletion replaces an inferred deletion of the same object.
+		// Two deletions in a row become one. An observed deletion replaces an inferred deletion of
+		// the same object.
 		if e.deltas[n-1].Tombstone == nil || object.DifferentUID(e.uid, uid) {
 			return
 		}
@@ -95,18 +98,21 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
-// merge adds a delta to the entry's deltas, so that there are three of them at most: the last state of the first object, a deletion,
-// and the last state of the last object. It returns false if the delta itself is left out.
+// merge adds a delta to the entry's deltas, so that there are three of them at most: the last state
+// of the first object, a deletion, and the last state of the last object. It returns false if the
+// delta itself is left out.
 //
-// The deltas of an entry belong to one object, or to several objects that had the name one after the other. The consumer may know
-// the first object, but none of the others, so it need not learn of those that came and went. A state has the type of the first delta
-// of its object. Only a Sync becomes what follows, because a Sync says that nothing has changed.
+// The deltas of an entry belong to one object, or to several objects that had the name one after
+// the other. The consumer may know the first object, but none of the others, so it need not learn
+// of those that came and went. A state has the type of the first delta of its object. Only a Sync
+// becomes what follows, because a Sync says that nothing has changed.
 func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	n := len(e.deltas)
 	switch {
 	case d.Type == Deleted:
 		if e.begin > 0 && e.deltas[e.begin-1].Type == Deleted {
-			// The consumer does not know this object, so the entry ends again with the deletion of the object before.
+			// The consumer does not know this object, so the entry ends again with the deletion of
+			// the object before.
 			e.deltas = slices.Delete(e.deltas, e.begin, n)
 			e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
 			return false

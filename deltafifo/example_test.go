@@ -56,8 +56,8 @@ func Example() {
 	// synced: true
 }
 
-// Between two entries, a consumer learns a version, and it has all changes up to that version. Other goroutines can wait
-// for a version.
+// Between two entries, a consumer learns a version, and it has all changes up to that version.
+// Other goroutines can wait for a version.
 func ExampleQueue_Mark() {
 	q := deltafifo.New(deltafifo.Options[*testObject]{
 		OnMarkPassed: func(resourceVersion string) { fmt.Println("up to", resourceVersion) },

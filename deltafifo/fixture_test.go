@@ -17,7 +17,8 @@ import (
 
 type testObject struct{ metav1.ObjectMeta }
 
-// obj makes an object from "name@version" or "name#uid@version". If there is no uid, the UID is "u".
+// obj makes an object from "name@version" or "name#uid@version". If there is no uid, the UID is
+// "u".
 func obj(s string) *testObject {
 	name, version, _ := strings.Cut(s, "@")
 	name, uid, found := strings.Cut(name, "#")
@@ -129,8 +130,8 @@ func (f *fixture) want(entries ...string) {
 	}
 }
 
-// format writes an entry as "key: Type@version Type@version", with "?" after the type of an inferred deletion and "initial"
-// at the end of an initial entry.
+// format writes an entry as "key: Type@version Type@version", with "?" after the type of an
+// inferred deletion and "initial" at the end of an initial entry.
 func format(e deltafifo.Entry[*testObject]) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", e.Key)
@@ -150,8 +151,8 @@ func format(e deltafifo.Entry[*testObject]) string {
 	return b.String()
 }
 
-// hooked is a Known that calls the test from its methods. The queue calls them without its lock, so the test may call
-// any method.
+// hooked is a Known that calls the test from its methods. The queue calls them without its lock, so
+// the test may call any method.
 type hooked struct {
 	*store.Store[*testObject]
 	afterKeys func()

@@ -38,8 +38,8 @@ func (m *model) mark(version string) {
 	m.pass()
 }
 
-// pass returns the newest mark whose entries have all been processed. While process has failed for an object, it
-// returns the same mark as before.
+// pass returns the newest mark whose entries have all been processed. While process has failed for
+// an object, it returns the same mark as before.
 func (m *model) pass() string {
 	for i, mark := range m.marks {
 		before := func(at int) bool { return at <= mark.step }
@@ -111,7 +111,8 @@ func (m *model) push(s modelState, what string, initial bool) {
 	}
 }
 
-// coalesced returns the deltas that stay in an entry. Like the rule, it treats the objects one after the other.
+// coalesced returns the deltas that stay in an entry. Like the rule, it treats the objects one
+// after the other.
 func coalesced(deltas []modelDelta) []modelDelta {
 	var lives [][]modelDelta
 	for i, d := range deltas {
@@ -149,7 +150,8 @@ func coalesced(deltas []modelDelta) []modelDelta {
 	return out
 }
 
-// future returns the state of key after all entries have been processed, and whether the key is pending.
+// future returns the state of key after all entries have been processed, and whether the key is
+// pending.
 func (m *model) future(key string) (s modelState, pending bool) {
 	for _, e := range m.queue {
 		if e.key() == key {
@@ -224,7 +226,8 @@ func (m *model) begin() string {
 	return out
 }
 
-// finish ends the processing of an entry. Unless it failed, the consumer then has the object's new state.
+// finish ends the processing of an entry. Unless it failed, the consumer then has the object's new
+// state.
 func (m *model) finish(failed bool) {
 	s := *m.processing
 	m.processing = nil
@@ -249,8 +252,8 @@ const fuzzKeys = 6
 
 func fuzzKey(i int) string { return string(rune('a' + i%fuzzKeys)) }
 
-// FuzzQueue runs a script against the queue and the model. A step has two bytes. A step that takes an entry may run
-// the next step while the entry is being processed.
+// FuzzQueue runs a script against the queue and the model. A step has two bytes. A step that takes
+// an entry may run the next step while the entry is being processed.
 func FuzzQueue(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 1, 3, 9, 5, 0}, false)
 	f.Add([]byte{3, 7, 6, 0, 3, 1, 4, 0, 7, 0, 2, 3, 5, 0}, true)

@@ -35,13 +35,14 @@ func (v *knownView[T]) get(key string) (state[T], bool) {
 	return v.states[i].state, v.states[i].ok
 }
 
-// withKnown reads all of Known, takes the lock and calls f with the copy. While f runs, the copy is right for every key
-// that is neither queued nor being processed.
+// withKnown reads all of Known, takes the lock and calls f with the copy. While f runs, the copy is
+// right for every key that is neither queued nor being processed.
 //
-// Reading Known takes a while, and withKnown does not hold the lock meanwhile, so the consumer continues. It may
-// process an entry and change Known before or after withKnown has read that key. So the queue records the keys whose
-// processing ends, and withKnown reads these keys again until there are no more. This loop ends, because the one
-// producer is here and queues nothing, so only the entries that are queued now can end.
+// Reading Known takes a while, and withKnown does not hold the lock meanwhile, so the consumer
+// continues. It may process an entry and change Known before or after withKnown has read that key.
+// So the queue records the keys whose processing ends, and withKnown reads these keys again until
+// there are no more. This loop ends, because the one producer is here and queues nothing, so only
+// the entries that are queued now can end.
 func (q *Queue[T]) withKnown(f func(*knownView[T])) {
 	v := &knownView[T]{fresh: map[string]known[T]{}}
 	if q.known != nil {
@@ -65,7 +66,8 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) {
 	}
 }
 
-// sorted returns keys in sorted order. It does not change keys, because the slice may be Known's own.
+// sorted returns keys in sorted order. It does not change keys, because the slice may be Known's
+// own.
 func sorted(keys []string) []string {
 	if slices.IsSorted(keys) {
 		return keys // as the keys of a Store are

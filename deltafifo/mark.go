@@ -9,8 +9,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// mark is a resourceVersion between two entries. All changes up to that version are in the entries before the mark, or
-// have been processed.
+// mark is a resourceVersion between two entries. All changes up to that version are in the entries
+// before the mark, or have been processed.
 type mark struct {
 	after   uint64 // how many entries Pop must have taken before the mark is reached
 	version string
@@ -18,8 +18,9 @@ type mark struct {
 
 // progress is how far the consumer has come. The queue's mu guards it.
 //
-// A mark is reached when every entry before it has been processed. It is passed when, in addition, no object's last
-// processing has failed. Its version is then due until the queue calls Options.OnMarkPassed with it.
+// A mark is reached when every entry before it has been processed. It is passed when, in addition,
+// no object's last processing has failed. Its version is then due until the queue calls
+// Options.OnMarkPassed with it.
 type progress struct {
 	taken uint64     // entries that Pop has taken
 	done  uint64     // entries that are processed, and whose marks Options.OnMarkPassed was called with
@@ -43,19 +44,22 @@ type waiter struct {
 	err  error // set before done is closed
 }
 
-// Mark tells the queue that it has received all changes up to a resourceVersion. The producer calls it.
+// Mark tells the queue that it has received all changes up to a resourceVersion. The producer calls
+// it.
 //
-// The mark stands behind the entries that wait. If another mark stands there, the new one replaces it, so there are
-// never more marks than entries. The mark is passed when all entries before it have been processed. The consumer then
-// has at least this version of every object. It may have newer versions of some objects, because later deltas may have
-// joined an entry before the mark. If process has failed for an object, no mark is passed until process has succeeded
-// for that object, or until the object is gone and the consumer never had it.
+// The mark stands behind the entries that wait. If another mark stands there, the new one replaces
+// it, so there are never more marks than entries. The mark is passed when all entries before it
+// have been processed. The consumer then has at least this version of every object. It may have
+// newer versions of some objects, because later deltas may have joined an entry before the mark. If
+// process has failed for an object, no mark is passed until process has succeeded for that object,
+// or until the object is gone and the consumer never had it.
 //
-// Replace sets the mark of its list itself. A Mark of the same version right after it changes nothing.
+// Replace sets the mark of its list itself. A Mark of the same version right after it changes
+// nothing.
 //
-// If a version of Mark or Replace is lower than the one before, the server's storage was rolled back, for example to a
-// backup. The marks that still wait belong to another history, so the queue removes them. If the version is empty or
-// "0", Mark does nothing.
+// If a version of Mark or Replace is lower than the one before, the server's storage was rolled
+// back, for example to a backup. The marks that still wait belong to another history, so the queue
+// removes them. If the version is empty or "0", Mark does nothing.
 func (q *Queue[T]) Mark(resourceVersion string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,8 +92,9 @@ func (q *Queue[T]) rolledBack(version string) {
 	}
 }
 
-// advance removes the marks that are reached, and lets the calls that wait for them return. If the first list has been
-// processed and Options.OnMarkPassed was called with its version, advance closes synced. It needs mu.
+// advance removes the marks that are reached, and lets the calls that wait for them return. If the
+// first list has been processed and Options.OnMarkPassed was called with its version, advance
+// closes synced. It needs mu.
 func (q *Queue[T]) advance() {
 	processed := q.taken
 	if q.processing != nil {
@@ -117,7 +122,8 @@ func (q *Queue[T]) advance() {
 	q.release()
 }
 
-// handOver calls Options.OnMarkPassed with the version that is due. It needs mu, and releases it during the call.
+// handOver calls Options.OnMarkPassed with the version that is due. It needs mu, and releases it
+// during the call.
 func (q *Queue[T]) handOver() {
 	version, passed := q.due, q.passed
 	q.due, q.handing = "", true
@@ -145,8 +151,8 @@ func (q *Queue[T]) account(key string, failed bool) {
 	}
 }
 
-// forgetFailures removes failures of objects that are gone and that the consumer never had, because no later entry will
-// succeed for them. It needs mu.
+// forgetFailures removes failures of objects that are gone and that the consumer never had, because
+// no later entry will succeed for them. It needs mu.
 func (q *Queue[T]) forgetFailures(gone func(key string) bool) {
 	if len(q.failed) == 0 {
 		return
@@ -159,7 +165,8 @@ func (q *Queue[T]) forgetFailures(gone func(key string) bool) {
 	q.advance()
 }
 
-// Passed returns the version of the last mark that was passed; empty if there was none. See [Queue.Mark].
+// Passed returns the version of the last mark that was passed; empty if there was none. See
+// [Queue.Mark].
 func (q *Queue[T]) Passed() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,8 +175,9 @@ func (q *Queue[T]) Passed() string {
 
 var errNoNumber = errors.New("want a decimal number, as a server gave it")
 
-// WaitForVersion waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends
-// first, and [ErrClosed] if the queue is closed. If the version is not a decimal number, it returns an error at once.
+// WaitForVersion waits until a mark is passed whose version is resourceVersion or newer. It returns
+// ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed. If the version is not a
+// decimal number, it returns an error at once.
 func (q *Queue[T]) WaitForVersion(ctx context.Context, resourceVersion string) error {
 	if !object.IsComparable(resourceVersion) {
 		return fmt.Errorf("deltafifo: wait for resourceVersion %q: %w", resourceVersion, errNoNumber)
@@ -178,9 +186,10 @@ func (q *Queue[T]) WaitForVersion(ctx context.Context, resourceVersion string) e
 	return q.await(ctx, func() bool { return object.IsComparable(q.passed) && !object.Older(q.passed, resourceVersion) })
 }
 
-// Wait waits until all entries that are queued now have been processed, and Options.OnMarkPassed has returned for the marks
-// between them that are passed. An entry counts as processed also if process failed. If ctx ends first, Wait returns
-// ctx.Err(), and if the queue is closed, [ErrClosed].
+// Wait waits until all entries that are queued now have been processed, and Options.OnMarkPassed
+// has returned for the marks between them that are passed. An entry counts as processed also if
+// process failed. If ctx ends first, Wait returns ctx.Err(), and if the queue is closed,
+// [ErrClosed].
 func (q *Queue[T]) Wait(ctx context.Context) error {
 	q.mu.Lock()
 	after, handed := q.taken+uint64(q.order.len), q.handed
@@ -216,8 +225,8 @@ func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 	}
 }
 
-// release lets the calls of Wait and WaitForVersion return whose condition is true, or all of them if the queue is closed. It
-// needs mu.
+// release lets the calls of Wait and WaitForVersion return whose condition is true, or all of them
+// if the queue is closed. It needs mu.
 func (q *Queue[T]) release() {
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		switch {

@@ -24,8 +24,8 @@ func (f *fixture) list(version string, list ...string) {
 	f.must(f.q.Replace(objs(list...), version))
 }
 
-// A mark is passed when all entries before it have been processed, and not while the last of them is being
-// processed.
+// A mark is passed when all entries before it have been processed, and not while the last of them
+// is being processed.
 func TestMarkIsPassedBehindWhatIsBeforeIt(t *testing.T) {
 	f := newFixture(t, options{})
 	f.q.Mark("1")
@@ -49,7 +49,8 @@ func TestMarkIsPassedBehindWhatIsBeforeIt(t *testing.T) {
 	}
 }
 
-// If the server was rolled back, the marks that wait belong to another history, and are never passed.
+// If the server was rolled back, the marks that wait belong to another history, and are never
+// passed.
 func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 	t.Run("by a list", func(t *testing.T) {
 		f := newFixture(t, options{})
@@ -94,8 +95,8 @@ func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 	})
 }
 
-// If process fails for an object, the consumer lacks it, so no mark is passed until the consumer has the object, or
-// the object is gone.
+// If process fails for an object, the consumer lacks it, so no mark is passed until the consumer
+// has the object, or the object is gone.
 func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -149,8 +150,8 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 	}
 }
 
-// Options.OnMarkPassed is called between entries, by the Pop that processed the last entry before the mark, or by a Pop
-// that waits.
+// Options.OnMarkPassed is called between entries, by the Pop that processed the last entry before
+// the mark, or by a Pop that waits.
 func TestPassedIsToldBetweenEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string // not guarded: the race detector would see two at once
@@ -212,7 +213,8 @@ func TestPassedIsToldBetweenEntries(t *testing.T) {
 	})
 }
 
-// WaitForVersion and Wait return after Options.OnMarkPassed has returned for the mark, and not when the mark is reached.
+// WaitForVersion and Wait return after Options.OnMarkPassed has returned for the mark, and not when
+// the mark is reached.
 func TestWaitForMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, goOn := make(chan string), make(chan struct{})

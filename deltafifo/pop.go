@@ -5,18 +5,21 @@ import (
 	"errors"
 )
 
-// Pop waits for an entry, takes the oldest one, calls process with it, and returns the error of process. It returns
-// ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed and empty.
+// Pop waits for an entry, takes the oldest one, calls process with it, and returns the error of
+// process. It returns ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed and
+// empty.
 //
-// Pop removes the entry in any case. If process returns an error, Pop does not put the entry back, and HasSynced becomes
-// true all the same; process can keep the entry to try again. But no mark is passed while process has failed for an
-// object's last entry, see [Queue.Mark]. A panic of process, or a call of runtime.Goexit, counts as a failure, too: it goes
-// through Pop, and a later Pop takes the next entry.
+// Pop removes the entry in any case. If process returns an error, Pop does not put the entry back,
+// and HasSynced becomes true all the same; process can keep the entry to try again. But no mark is
+// passed while process has failed for an object's last entry, see [Queue.Mark]. A panic of process,
+// or a call of runtime.Goexit, counts as a failure, too: it goes through Pop, and a later Pop takes
+// the next entry.
 //
 // Pop also calls [Options.OnMarkPassed], while it waits and after process.
 //
-// Pop holds no lock while process runs. process may call any method except Pop and Wait, which would never return.
-// Several goroutines may call Pop; their process functions run one after the other, in the order of the queue.
+// Pop holds no lock while process runs. process may call any method except Pop and Wait, which
+// would never return. Several goroutines may call Pop; their process functions run one after the
+// other, in the order of the queue.
 func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -33,14 +36,15 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error 
 	}
 }
 
-// Ready returns a channel for a consumer that also waits for other things. Whenever the consumer receives from it, the consumer
-// must call [Queue.TryPop], which may then find an entry, or a version to call [Options.OnMarkPassed] with, or nothing.
+// Ready returns a channel for a consumer that also waits for other things. Whenever the consumer
+// receives from it, the consumer must call [Queue.TryPop], which may then find an entry, or a
+// version to call [Options.OnMarkPassed] with, or nothing.
 func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
 
 var errNoProcess = errors.New("deltafifo: pop: the process function is nil; nothing was taken from the queue")
 
-// TryPop does what [Queue.Pop] does, but does not wait: it returns false if there is no entry, or if another one is being
-// processed. So process may call it.
+// TryPop does what [Queue.Pop] does, but does not wait: it returns false if there is no entry, or
+// if another one is being processed. So process may call it.
 func (q *Queue[T]) TryPop(process func(Entry[T]) error) (taken bool, err error) {
 	if process == nil {
 		return false, errNoProcess

@@ -30,7 +30,8 @@ func TestRule7ProcessLosesNoEntry(t *testing.T) {
 	}
 }
 
-// Rule 7: a function that panics, or calls runtime.Goexit as t.FailNow does, ends its Pop, and has failed. The queue continues.
+// Rule 7: a function that panics, or calls runtime.Goexit as t.FailNow does, ends its Pop, and has
+// failed. The queue continues.
 func TestRule7FunctionsThatDoNotReturn(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("end") }, "Goexit": runtime.Goexit} {
 		t.Run(how, func(t *testing.T) {

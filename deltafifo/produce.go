@@ -33,18 +33,19 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 	return nil
 }
 
-// Delete queues a Deleted delta. It queues nothing if the object is gone already, because it is neither queued nor
-// known, or because its deletion is being processed. An observed deletion replaces an inferred one that is still
-// queued.
+// Delete queues a Deleted delta. It queues nothing if the object is gone already, because it is
+// neither queued nor known, or because its deletion is being processed. An observed deletion
+// replaces an inferred one that is still queued.
 //
-// If the object under the key has another UID than obj, then it is gone, because a name has one object at a time, and
-// Delete queues its inferred deletion. The consumer never learned of obj, so Delete does not report its deletion.
+// If the object under the key has another UID than obj, then it is gone, because a name has one
+// object at a time, and Delete queues its inferred deletion. The consumer never learned of obj, so
+// Delete does not report its deletion.
 //
 // Delete returns the same errors as Add.
 func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
 
-// DeleteInferred does what Delete does, but its Deleted delta has a Tombstone. It is for an object that is gone and
-// whose final state the caller does not know. obj is the last known state.
+// DeleteInferred does what Delete does, but its Deleted delta has a Tombstone. It is for an object
+// that is gone and whose final state the caller does not know. obj is the last known state.
 func (q *Queue[T]) DeleteInferred(obj T) error { return q.delete(obj, true) }
 
 func (q *Queue[T]) delete(obj T, inferred bool) error {
@@ -57,8 +58,8 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if inferred {
 		d.Tombstone = &DeletedFinalStateUnknown[T]{Key: string(key), Object: obj}
 	}
-	// If the key is not pending now, it stays so while this call reads Known, because there is only one producer. So Known
-	// does not change for this key either.
+	// If the key is not pending now, it stays so while this call reads Known, because there is only
+	// one producer. So Known does not change for this key either.
 	if done, err := q.deletePending(key, uid, d); done || err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	return nil
 }
 
-// deletePending handles the deletion of an object that is queued or being processed. It returns false if the object is
-// neither.
+// deletePending handles the deletion of an object that is queued or being processed. It returns
+// false if the object is neither.
 func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,8 +108,9 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	return true, nil
 }
 
-// identify appends the key of an object to buf, and returns the key and the UID. The queue calls it before it takes its
-// lock, because it runs user code. It returns an error for an object without a name.
+// identify appends the key of an object to buf, and returns the key and the UID. The queue calls it
+// before it takes its lock, because it runs user code. It returns an error for an object without a
+// name.
 func identify[T object.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
 	name := obj.GetName()
 	if name == "" {

@@ -8,14 +8,15 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// ErrClosed is the error of Pop if the queue is closed and empty. The producer's calls return an error that wraps it if
-// the queue is closed.
+// ErrClosed is the error of Pop if the queue is closed and empty. The producer's calls return an
+// error that wraps it if the queue is closed.
 var ErrClosed = errors.New("deltafifo: the queue is closed")
 
-// KnownObjects holds the objects that the queue has delivered to its consumer. A *store.Store implements it.
+// KnownObjects holds the objects that the queue has delivered to its consumer. A *store.Store
+// implements it.
 //
-// The consumer's process function must update Known before it returns, or return an error. The queue calls Known's
-// methods on the producer's goroutine, and holds no lock during the call.
+// The consumer's process function must update Known before it returns, or return an error. The
+// queue calls Known's methods on the producer's goroutine, and holds no lock during the call.
 type KnownObjects[T any] interface {
 	Get(key string) (T, bool)
 	Keys() []string
@@ -23,24 +24,26 @@ type KnownObjects[T any] interface {
 
 // Options configure a [Queue]. The zero value is ready.
 type Options[T object.Object] struct {
-	// Known holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
-	// and Replace report no deletion of other objects, and Resync does nothing.
+	// Known holds the consumer's objects. If nil, the queue knows only objects that are queued or
+	// being processed: Delete and Replace report no deletion of other objects, and Resync does
+	// nothing.
 	Known KnownObjects[T]
 
-	// Coalesce limits the deltas that wait for a key to three. A slow consumer then costs memory for each key, and not for
-	// each event. See rule 9 of [Queue]. If false, every delta is delivered.
+	// Coalesce limits the deltas that wait for a key to three. A slow consumer then costs memory
+	// for each key, and not for each event. See rule 9 of [Queue]. If false, every delta is
+	// delivered.
 	Coalesce bool
 
-	// OnMarkPassed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
-	// for an entry, or after process has returned, and never while a process function runs. Like process, it may call
-	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when it has returned;
-	// if it panics instead, only a later mark is passed.
-	// If nil, no function is called.
+	// OnMarkPassed is called with the version of a mark when the mark is passed, see [Queue.Mark].
+	// Pop calls it while it waits for an entry, or after process has returned, and never while a
+	// process function runs. Like process, it may call any method except Pop and Wait. For
+	// [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when it has returned; if it
+	// panics instead, only a later mark is passed. If nil, no function is called.
 	OnMarkPassed func(resourceVersion string)
 }
 
-// Queue is a queue of entries. There is one entry for each key, with the deltas of that key. The queue follows nine
-// rules:
+// Queue is a queue of entries. There is one entry for each key, with the deltas of that key. The
+// queue follows nine rules:
 //
 //  1. There is one entry per key, with that key's deltas oldest first. Entries leave in the order in which their keys were
 //     first queued.
@@ -60,9 +63,9 @@ type Options[T object.Object] struct {
 //     the last object. A state has the type of its object's first delta: Added, Updated, Updated become Added. Only a Sync becomes
 //     what follows. An object that came and went is left out, unless it was the first, because the consumer may know that one.
 //
-// There is one producer: Add, Update, Delete, DeleteInferred, Replace,
-// Resync, Resumed, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any
-// goroutine.
+// There is one producer: Add, Update, Delete, DeleteInferred, Replace, Resync, Resumed, Mark and
+// Keys are called from one goroutine, or one after the other. Everything else may be called from
+// any goroutine.
 type Queue[T object.Object] struct {
 	known    KnownObjects[T]
 	get      func(key string) (T, bool) // of known
@@ -112,7 +115,8 @@ func (q *Queue[T]) Len() int {
 	return q.order.len
 }
 
-// Entries returns the entries that wait, the oldest first, for those who look into a queue. Pop takes them.
+// Entries returns the entries that wait, the oldest first, for those who look into a queue. Pop
+// takes them.
 func (q *Queue[T]) Entries() []Entry[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,12 +128,12 @@ func (q *Queue[T]) Entries() []Entry[T] {
 	return entries
 }
 
-// Synced returns a channel that is closed once HasSynced is true, see rule 8 of [Queue]. An entry that process failed on
-// counts as processed; then OnMarkPassed is not waited for.
+// Synced returns a channel that is closed once HasSynced is true, see rule 8 of [Queue]. An entry
+// that process failed on counts as processed; then OnMarkPassed is not waited for.
 func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 
-// Get returns the object that there will be under key once everything that waits has been processed. Known is read for a
-// key that neither waits nor is being processed.
+// Get returns the object that there will be under key once everything that waits has been
+// processed. Known is read for a key that neither waits nor is being processed.
 func (q *Queue[T]) Get(key string) (T, bool) {
 	q.mu.Lock()
 	if e := q.entries[key]; q.pending(e) {
@@ -144,8 +148,8 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 	return q.get(key)
 }
 
-// Keys returns the keys of all objects that there will be once everything that waits has been processed, sorted. It is a
-// call of the producer's.
+// Keys returns the keys of all objects that there will be once everything that waits has been
+// processed, sorted. It is a call of the producer's.
 func (q *Queue[T]) Keys() []string {
 	var keys []string
 	q.withKnown(func(v *knownView[T]) {
@@ -168,8 +172,8 @@ func (q *Queue[T]) HasSynced() bool {
 	}
 }
 
-// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Wait and
-// WaitForVersion return it at once. Closing again does nothing.
+// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued
+// has been taken. Wait and WaitForVersion return it at once. Closing again does nothing.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -178,8 +182,9 @@ func (q *Queue[T]) Close() {
 	q.signal()
 }
 
-// signal puts the token into ready, if there is something for a Pop to do. It needs mu. A Pop that has received the token
-// signals when it has processed its entry; if it had to leave the entry to another one, that one does.
+// signal puts the token into ready, if there is something for a Pop to do. It needs mu. A Pop that
+// has received the token signals when it has processed its entry; if it had to leave the entry to
+// another one, that one does.
 func (q *Queue[T]) signal() {
 	if q.order.len == 0 && q.due == "" && !q.closed {
 		return

@@ -9,16 +9,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a
-// Tombstone for every object that the list lacks and that is known, queued or being processed. If an object has another
-// UID than the last object under its key, the object was deleted and made again, so a Deleted with a Tombstone comes
-// before its Replaced. If a key comes twice in the list, its entry has two Replaced, or one with [Options.Coalesce], and the last one
+// Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a
+// Deleted with a Tombstone for every object that the list lacks and that is known, queued or being
+// processed. If an object has another UID than the last object under its key, the object was
+// deleted and made again, so a Deleted with a Tombstone comes before its Replaced. If a key comes
+// twice in the list, its entry has two Replaced, or one with [Options.Coalesce], and the last one
 // counts.
 //
-// Keys that are queued already keep their place. The resourceVersion is the list's, and Replace sets a mark with it
-// behind the list: see [Queue.Mark].
+// Keys that are queued already keep their place. The resourceVersion is the list's, and Replace
+// sets a mark with it behind the list: see [Queue.Mark].
 //
-// If an item has no key, Replace returns an error and queues nothing, and the call does not count as the first Replace.
+// If an item has no key, Replace returns an error and queues nothing, and the call does not count
+// as the first Replace.
 func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	var buf [object.KeySize]byte
 	ids := make([]identity, len(items))
@@ -41,8 +43,9 @@ func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	return nil
 }
 
-// Resumed says that Known holds a saved copy which stands for the first Replace: [Queue.HasSynced] becomes true, and a later Replace
-// does not count as the first. After a Replace it does nothing. It is a call of the producer's.
+// Resumed says that Known holds a saved copy which stands for the first Replace: [Queue.HasSynced]
+// becomes true, and a later Replace does not count as the first. After a Replace it does nothing.
+// It is a call of the producer's.
 func (q *Queue[T]) Resumed() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +83,8 @@ func (q *Queue[T]) replace(items []T, ids []identity, version string, v *knownVi
 	q.advance()
 }
 
-// expected returns the object that will be under key after all entries have been processed. It needs mu.
+// expected returns the object that will be under key after all entries have been processed. It
+// needs mu.
 func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
 	if e := q.entries[key]; q.pending(e) {
 		return e.state, e.last != Deleted
@@ -93,8 +97,8 @@ func (q *Queue[T]) unlisted(v *knownView[T]) []string {
 	return q.keys(v, func(e *entry[T]) bool { return e == nil || e.list != q.lists })
 }
 
-// keys returns the sorted keys that are known, queued or being processed, and for which keep returns true. keep gets
-// the key's entry, or nil. It needs mu.
+// keys returns the sorted keys that are known, queued or being processed, and for which keep
+// returns true. keep gets the key's entry, or nil. It needs mu.
 func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	var keys []string
 	consider := func(key string) {
@@ -139,8 +143,9 @@ func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
 	}
 }
 
-// Resync queues a Sync for every known object that is neither queued nor being processed, in the order of the keys. A
-// consumer that compares objects with a desired state thereby processes every object again from time to time.
+// Resync queues a Sync for every known object that is neither queued nor being processed, in the
+// order of the keys. A consumer that compares objects with a desired state thereby processes every
+// object again from time to time.
 //
 // Without Known, Resync does nothing.
 func (q *Queue[T]) Resync() error {

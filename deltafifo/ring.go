@@ -3,12 +3,13 @@ package deltafifo
 // minRing is the least number of slots of a ring that has been used.
 const minRing = 16
 
-// ring is a first-in first-out buffer that grows by doubling and shrinks by halving, so that a burst does not cost
-// memory forever. Its zero value is empty and ready. The number of slots is a power of two.
+// ring is a first-in first-out buffer that grows by doubling and shrinks by halving, so that a
+// burst does not cost memory forever. Its zero value is empty and ready. The number of slots is a
+// power of two.
 //
-// BenchmarkQueueAddPop was measured against a slice that push appends to and pop cuts at the front. If the consumer
-// keeps up, the ring saves one of three allocations; with 1,000 keys waiting, 48 bytes instead of 70 are allocated. No
-// difference in time was measured.
+// BenchmarkQueueAddPop was measured against a slice that push appends to and pop cuts at the front.
+// If the consumer keeps up, the ring saves one of three allocations; with 1,000 keys waiting, 48
+// bytes instead of 70 are allocated. No difference in time was measured.
 type ring[E any] struct {
 	slots []E
 	head  int // slot of the oldest element

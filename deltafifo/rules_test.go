@@ -8,8 +8,8 @@ import (
 
 type options = deltafifo.Options[*testObject]
 
-// The cases are sorted by the rules in the documentation of Queue. In each case the consumer holds known at first;
-// the case calls the queue, and want lists the entries that come out.
+// The cases are sorted by the rules in the documentation of Queue. In each case the consumer holds
+// known at first; the case calls the queue, and want lists the entries that come out.
 type ruleCase struct {
 	name  string
 	opts  options

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Rule 8: HasSynced becomes true when the last entry of the first Replace has been processed, and at no
-// other time.
+// Rule 8: HasSynced becomes true when the last entry of the first Replace has been processed, and
+// at no other time.
 func TestRule8Synced(t *testing.T) {
 	f := newFixture(t, options{}, "gone@1")
 	synced := func(want bool, when string) {
@@ -100,7 +100,8 @@ func TestSavedCopyStandsForTheFirstList(t *testing.T) {
 	}
 }
 
-// With Options.OnMarkPassed, the queue has synced once the consumer has been told the version of the first list.
+// With Options.OnMarkPassed, the queue has synced once the consumer has been told the version of
+// the first list.
 func TestRule8PassedKnowsTheVersion(t *testing.T) {
 	for _, list := range [][]string{nil, {"a@1", "b@2"}} {
 		told := ""

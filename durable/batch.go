@@ -18,8 +18,8 @@ type batch[T object.Object] struct {
 	bytes   int
 	since   time.Time // when the first of changes came
 
-	// marked is the number of changes, from the first on, that belong to point and can be committed with it. If pointed is false,
-	// there is nothing to commit.
+	// marked is the number of changes, from the first on, that belong to point and can be committed
+	// with it. If pointed is false, there is nothing to commit.
 	marked  int
 	point   reflector.Point
 	pointed bool
@@ -111,7 +111,8 @@ func (w *writer[T]) change(c Change[T]) error {
 	return w.dead
 }
 
-// At implements [reflector.Sink]. The changes up to here belong to the point. At commits them, or leaves them to a later commit.
+// At implements [reflector.Sink]. The changes up to here belong to the point. At commits them, or
+// leaves them to a later commit.
 func (w *writer[T]) At(_ string, point func() reflector.Point) {
 	p := point()
 	w.mu.Lock()
@@ -150,8 +151,9 @@ func (w *writer[T]) At(_ string, point func() reflector.Point) {
 // mostWaiting is how many batches wait in memory for a point.
 const mostWaiting = 20
 
-// tooMuchWaits reports whether the changes have to be committed although there is no point for them. This can happen if the watch of
-// a server works, but the server does not answer the probes for hours: then nobody knows whether it is the same server as before.
+// tooMuchWaits reports whether the changes have to be committed although there is no point for
+// them. This can happen if the watch of a server works, but the server does not answer the probes
+// for hours: then nobody knows whether it is the same server as before.
 func (w *writer[T]) tooMuchWaits() bool {
 	opts := &w.mirror.opts
 	return len(w.batch.changes)/mostWaiting >= opts.BatchRows || w.batch.bytes/mostWaiting >= opts.BatchBytes
@@ -207,7 +209,8 @@ func (w *writer[T]) begin(list bool) (Tx[T], error) {
 	return tx, nil
 }
 
-// write gives changes to a transaction, some at a time. It also updates expected, which has what is known about the rows.
+// write gives changes to a transaction, some at a time. It also updates expected, which has what is
+// known about the rows.
 func (w *writer[T]) write(tx Tx[T], changes []Change[T]) error {
 	for len(changes) > 0 {
 		n := min(len(changes), w.mirror.opts.BatchRows)

@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// If the same object fails in each try of a first list, the pauses become longer, although each try commits what came before it.
+// If the same object fails in each try of a first list, the pauses become longer, although each try
+// commits what came before it.
 func TestPausesOfFirstList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -82,7 +83,8 @@ func (r *rig) count() int {
 	return len(r.place.rows)
 }
 
-// While nobody knows whether the server is the same, few changes wait for the answer, and many are committed without a version.
+// While nobody knows whether the server is the same, few changes wait for the answer, and many are
+// committed without a version.
 func TestChangesWithoutPoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

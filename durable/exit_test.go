@@ -14,7 +14,8 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// If a call of a copy ends its goroutine, as t.FailNow does in a test, the mirrors end and say so, whichever call it is.
+// If a call of a copy ends its goroutine, as t.FailNow does in a test, the mirrors end and say so,
+// whichever call it is.
 func TestCopyThatEndsItsGoroutine(t *testing.T) {
 	const commit = 3 // calls: Begin, Write and Commit, on the goroutine of a timer
 	for n, late := 1, 0; late < commit; n++ {

@@ -11,8 +11,9 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// list is a list that the reflector is reading. Its objects are written while it arrives. If the copy has a version, they are
-// written in one transaction, so that no reader sees half of a list. Otherwise they are written in many transactions.
+// list is a list that the reflector is reading. Its objects are written while it arrives. If the
+// copy has a version, they are written in one transaction, so that no reader sees half of a list.
+// Otherwise they are written in many transactions.
 type list[T object.Object] struct {
 	w       *writer[T]
 	reuse   bool // a row that has the version of an item need not be written
@@ -41,7 +42,8 @@ func (l *list[T]) rollback() error {
 	return tx.Rollback()
 }
 
-// commit commits the transaction. After that the transaction is over, even if the commit has failed.
+// commit commits the transaction. After that the transaction is over, even if the commit has
+// failed.
 func (l *list[T]) commit(ctx context.Context, next State) error {
 	tx := l.tx
 	l.tx = nil
@@ -114,8 +116,9 @@ func (l *list[T]) Part(objects []T, metas []source.Meta) error {
 	return nil
 }
 
-// isWritten notes the key of an item, and reports whether its row need not be written. If a key comes twice in one list, the later
-// object is right, and the row may have that of the earlier one by now.
+// isWritten notes the key of an item, and reports whether its row need not be written. If a key
+// comes twice in one list, the later object is right, and the row may have that of the earlier one
+// by now.
 func (l *list[T]) isWritten(item source.Meta) bool {
 	again := l.seen.has(item.Key)
 	l.seen.add(item.Key)
@@ -126,7 +129,8 @@ func (l *list[T]) isWritten(item source.Meta) bool {
 	return ok && row.UID == item.UID && row.ResourceVersion == item.ResourceVersion
 }
 
-// identifyList asks once for each list, when the list begins to arrive, whether the server is still of the same cluster.
+// identifyList asks once for each list, when the list begins to arrive, whether the server is still
+// of the same cluster.
 func (w *writer[T]) identifyList() error {
 	if w.list.identified {
 		return nil
@@ -138,7 +142,8 @@ func (w *writer[T]) identifyList() error {
 	return nil
 }
 
-// writeList writes what the list has so far. If the copy has no version, writeList also commits what it has written.
+// writeList writes what the list has so far. If the copy has no version, writeList also commits
+// what it has written.
 func (w *writer[T]) writeList() error {
 	l := w.list
 	if err := w.listTx(); err != nil {
@@ -164,7 +169,8 @@ func (w *writer[T]) writeList() error {
 	return nil
 }
 
-// listTx begins the transaction of the list, if it has not begun. The changes that wait in the batch come before those of the list.
+// listTx begins the transaction of the list, if it has not begun. The changes that wait in the
+// batch come before those of the list.
 func (w *writer[T]) listTx() error {
 	l := w.list
 	if l.tx != nil {
@@ -263,8 +269,8 @@ func (w *writer[T]) commitList(p reflector.Point) {
 	w.follow()
 }
 
-// keySet is a set of keys that takes 35 to 55 bytes a key, however long the key is: a hash of 128 bits, and the free places of a map.
-// It confuses two keys only if their hashes are equal.
+// keySet is a set of keys that takes 35 to 55 bytes a key, however long the key is: a hash of 128
+// bits, and the free places of a map. It confuses two keys only if their hashes are equal.
 type keySet struct {
 	seeds [2]maphash.Seed
 	keys  map[[2]uint64]struct{}

@@ -17,13 +17,15 @@ import (
 
 // Mirror keeps a [Copy] in step with a resource of an API server.
 //
-// It has no memory of its own that matters. If a call of the Copy fails, the Mirror drops everything that is not committed, and
-// continues from the last commit after a delay, as a new process would: it loads the state, and resumes the watch there. So it does
-// the same for a database that was away, for a commit whose outcome nobody knows, and for a program that was killed.
+// It has no memory of its own that matters. If a call of the Copy fails, the Mirror drops
+// everything that is not committed, and continues from the last commit after a delay, as a new
+// process would: it loads the state, and resumes the watch there. So it does the same for a
+// database that was away, for a commit whose outcome nobody knows, and for a program that was
+// killed.
 //
-// An object that the database cannot store must not get into a transaction, because a later try would fail, too. Refuse it in the
-// Transform of the [listwatch.Options]: then it is in quarantine, its key is among the unsure keys of the point, and everything
-// else goes on.
+// An object that the database cannot store must not get into a transaction, because a later try
+// would fail, too. Refuse it in the Transform of the [listwatch.Options]: then it is in quarantine,
+// its key is among the unsure keys of the point, and everything else goes on.
 type Mirror[T object.Object] struct {
 	lw   source.ListWatcher[T]
 	copy Copy[T]
@@ -41,35 +43,39 @@ type Options struct {
 	// Stream says what the copy is of.
 	Stream Stream
 
-	// Identify asks which cluster answers, as [ClusterUID] does. The Mirror calls Identify before it writes the first row of a list,
-	// and before it commits events that came after an outage, because another server may answer since. If the answer is not
-	// Stream.Cluster, Run returns a [*MismatchError], because somebody has made another cluster under the same address. If Identify
-	// returns an error, the Mirror opens the copy again after a delay. If Identify is nil, the Mirror takes every server for one of
-	// the same cluster, for example for a restored backup.
+	// Identify asks which cluster answers, as [ClusterUID] does. The Mirror calls Identify before
+	// it writes the first row of a list, and before it commits events that came after an outage,
+	// because another server may answer since. If the answer is not Stream.Cluster, Run returns a
+	// [*MismatchError], because somebody has made another cluster under the same address. If
+	// Identify returns an error, the Mirror opens the copy again after a delay. If Identify is nil,
+	// the Mirror takes every server for one of the same cluster, for example for a restored backup.
 	Identify func(ctx context.Context) (string, error)
 
-	// Reflector configures how the resource is listed and watched. Start is not used: the copy knows where to begin. With
-	// Initial set to reflector.Streaming, the first state is collected in memory before it is written; lists are not.
+	// Reflector configures how the resource is listed and watched. Start is not used: the copy
+	// knows where to begin. With Initial set to reflector.Streaming, the first state is collected
+	// in memory before it is written; lists are not.
 	Reflector reflector.Options
 
-	// BatchRows is the number of changes after which a transaction is committed. Changes that came together are not divided, so a
-	// transaction may have some more. A list is one transaction of any size, unless the copy has no version: then BatchRows and
-	// BatchBytes bound its transactions, too. If zero or negative, 500 is used.
+	// BatchRows is the number of changes after which a transaction is committed. Changes that came
+	// together are not divided, so a transaction may have some more. A list is one transaction of
+	// any size, unless the copy has no version: then BatchRows and BatchBytes bound its
+	// transactions, too. If zero or negative, 500 is used.
 	BatchRows int
 
-	// BatchBytes is the size in bytes after which a transaction is committed. It counts objects that have a method Size() int, as
-	// listwatch.Raw has. If zero or negative, 4 MiB are used.
+	// BatchBytes is the size in bytes after which a transaction is committed. It counts objects
+	// that have a method Size() int, as listwatch.Raw has. If zero or negative, 4 MiB are used.
 	//
-	// As long as it is not known whether the server is the same as before, changes wait. If it is another server, only the last
-	// commit is right. If more than 20 batches wait, they are committed without a version. If the program is then restarted, it
-	// begins with a list.
+	// As long as it is not known whether the server is the same as before, changes wait. If it is
+	// another server, only the last commit is right. If more than 20 batches wait, they are
+	// committed without a version. If the program is then restarted, it begins with a list.
 	BatchBytes int
 
-	// BatchDelay is how long the first change of a transaction may wait for its commit. If zero, 100 ms are used. If negative, the
-	// events that came together are committed at once.
+	// BatchDelay is how long the first change of a transaction may wait for its commit. If zero,
+	// 100 ms are used. If negative, the events that came together are committed at once.
 	BatchDelay time.Duration
 
-	// Logger gets lines about what happens, as that of informer.Options does. If nil, slog.Default().
+	// Logger gets lines about what happens, as that of informer.Options does. If nil,
+	// slog.Default().
 	Logger *slog.Logger
 
 	// Trace has the functions that are called when something happens. It may be nil.
@@ -83,8 +89,8 @@ const (
 	defaultBatchDelay = 100 * time.Millisecond
 )
 
-// The delays after a failure of the copy: the first, and the longest. Each delay is twice as long as the one before. Jitter then makes
-// it shorter, by up to half.
+// The delays after a failure of the copy: the first, and the longest. Each delay is twice as long
+// as the one before. Jitter then makes it shorter, by up to half.
 const (
 	firstDelay   = 100 * time.Millisecond
 	longestDelay = 30 * time.Second
@@ -96,7 +102,8 @@ const lastCommit = 10 * time.Second
 // ErrRunning is returned by a second [Mirror.Run] while the first still runs.
 var ErrRunning = errors.New("durable: Run was called while the mirror runs")
 
-// New returns a Mirror that has not started. It returns an error if opts.Stream lacks the cluster or the resource.
+// New returns a Mirror that has not started. It returns an error if opts.Stream lacks the cluster
+// or the resource.
 func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*Mirror[T], error) {
 	switch {
 	case opts.Stream.Cluster == "":
@@ -121,8 +128,8 @@ func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*
 	return &Mirror[T]{lw: lw, copy: to, opts: opts}, nil
 }
 
-// Run opens the copy, and keeps it in step until ctx ends. It then commits what it has, within 10 seconds, and returns ctx.Err(). It
-// returns before that
+// Run opens the copy, and keeps it in step until ctx ends. It then commits what it has, within 10
+// seconds, and returns ctx.Err(). It returns before that
 //
 //   - with an error that is [ErrFenced], if another program has opened the copy. If only the version was changed, because somebody
 //     has dropped a table for example, Run opens the copy again, and continues;
@@ -130,7 +137,8 @@ func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*
 //   - with a [*reflector.OutageError], if Options.Reflector.Fatal says so;
 //   - with an error that says so, if the copy or another part of the program calls runtime.Goexit, as t.FailNow does.
 //
-// Any other error of the copy is told to Trace, and Run tries again after a delay. Run may be called again after it has returned.
+// Any other error of the copy is told to Trace, and Run tries again after a delay. Run may be
+// called again after it has returned.
 //
 // Run several mirrors of one program by [RunAll].
 func (m *Mirror[T]) Run(ctx context.Context) error { return m.run(ctx, newClaim(1)) }
@@ -203,8 +211,9 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 	return context.Cause(runCtx)
 }
 
-// open loads the state, and makes this Mirror the one that writes, unless a program with a higher claim does. Another Mirror may
-// commit after the load and before this Mirror's own commit. Then open tries again.
+// open loads the state, and makes this Mirror the one that writes, unless a program with a higher
+// claim does. Another Mirror may commit after the load and before this Mirror's own commit. Then
+// open tries again.
 func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	old, err := m.load(ctx)
 	if err != nil {
@@ -241,9 +250,10 @@ func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	}
 }
 
-// whoFenced returns fenced if another program has opened the copy since this Run has. If this Run is still the one that has opened it
-// last, somebody else has changed the version, as a Copy does that finds its table dropped and makes it again; the same is true if
-// there is no state any more. If the state cannot be loaded, the next open finds out: the claim of another program is higher.
+// whoFenced returns fenced if another program has opened the copy since this Run has. If this Run
+// is still the one that has opened it last, somebody else has changed the version, as a Copy does
+// that finds its table dropped and makes it again; the same is true if there is no state any more.
+// If the state cannot be loaded, the next open finds out: the claim of another program is higher.
 func (m *Mirror[T]) whoFenced(ctx context.Context, fenced error) error {
 	state, err := m.load(ctx)
 	switch {

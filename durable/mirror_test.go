@@ -138,7 +138,8 @@ func (r *rig) told(how durable.Op) string {
 	return strings.Join(keys, " ")
 }
 
-// asked returns how often something was asked for since the last call: lists of everything, lists of one object, watches.
+// asked returns how often something was asked for since the last call: lists of everything, lists
+// of one object, watches.
 func (r *rig) asked() (lists, asks, watches int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +187,8 @@ func TestRestartListsNothing(t *testing.T) {
 	})
 }
 
-// Nobody reads half of a list: a list is one transaction, except that a first one is many, while the version is empty.
+// Nobody reads half of a list: a list is one transaction, except that a first one is many, while
+// the version is empty.
 func TestTransactionsOfLists(t *testing.T) {
 	const beforeBookmark = 40 * time.Second // a bookmark leads to a commit of its own
 	synctest.Test(t, func(t *testing.T) {
@@ -368,7 +370,8 @@ func TestLastCommit(t *testing.T) {
 	})
 }
 
-// If the end of Run interrupts a transaction, it does not stay open: other copies in the same database would wait for it.
+// If the end of Run interrupts a transaction, it does not stay open: other copies in the same
+// database would wait for it.
 func TestEndInterruptsTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

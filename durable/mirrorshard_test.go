@@ -43,7 +43,8 @@ func (r *rig) inShard(shard string) string {
 	return strings.Join(slices.Sorted(maps.Keys(keys)), " ")
 }
 
-// A copy of one shard is no copy of another: of one that has other objects, of all objects, or of a part of them.
+// A copy of one shard is no copy of another: of one that has other objects, of all objects, or of a
+// part of them.
 func TestOtherShard(t *testing.T) {
 	for _, other := range []struct{ name, from, to string }{
 		{"another half", shardOf(t, 0, 2), shardOf(t, 1, 2)},

@@ -18,8 +18,9 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// While the server is away, its storage goes back, and it may then write versions that the copy has seen already, or forget them.
-// If it is the same cluster, a backup was restored, and the copy follows. If it is another cluster, no row is changed.
+// While the server is away, its storage goes back, and it may then write versions that the copy has
+// seen already, or forget them. If it is the same cluster, a backup was restored, and the copy
+// follows. If it is another cluster, no row is changed.
 func TestIdentify(t *testing.T) {
 	unknown := errors.New("nobody knows")
 	for name, cluster := range map[string]struct {
@@ -132,7 +133,8 @@ func (r *rig) wantFenced(ended <-chan error) {
 	}
 }
 
-// A program whose database fails opens the copy again, but not if another program has opened it meanwhile: the later one continues.
+// A program whose database fails opens the copy again, but not if another program has opened it
+// meanwhile: the later one continues.
 func TestFailureDoesNotTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -183,7 +185,8 @@ func (c *interrupted) Load(ctx context.Context) (durable.State, error) {
 	return state, err
 }
 
-// A program that opens a copy is not stopped by an earlier one that commits in the middle of the opening.
+// A program that opens a copy is not stopped by an earlier one that commits in the middle of the
+// opening.
 func TestOpeningWhileAnEarlierProgramCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -209,9 +212,10 @@ func TestOpeningWhileAnEarlierProgramCommits(t *testing.T) {
 	})
 }
 
-// Somebody drops a table of several clusters while programs write to it. The one that notices first makes it again, and takes the
-// version away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they
-// begin again. It does not matter if the database fails just then.
+// Somebody drops a table of several clusters while programs write to it. The one that notices first
+// makes it again, and takes the version away from the copies of all clusters. The others have not
+// been fenced: they list. If the states are dropped, too, they begin again. It does not matter if
+// the database fails just then.
 func TestVersionTakenAway(t *testing.T) {
 	for _, failures := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("version, %d failures", failures), func(t *testing.T) {

@@ -8,12 +8,14 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// RunAll runs several mirrors of one program, such as those of the tables of a database, as one writer. When one of them ends, RunAll
-// ends the others, and returns the index of the first and its error. If ctx ends before, it returns -1 and ctx.Err().
+// RunAll runs several mirrors of one program, such as those of the tables of a database, as one
+// writer. When one of them ends, RunAll ends the others, and returns the index of the first and its
+// error. If ctx ends before, it returns -1 and ctx.Err().
 //
-// If several programs with the same copies call RunAll at the same time, all copies go to one of them, and the others get [ErrFenced].
-// If each mirror had a Run of its own, one program could open one copy last, another program another copy, and both would end. For
-// this, no copy is opened before the states of all have been loaded.
+// If several programs with the same copies call RunAll at the same time, all copies go to one of
+// them, and the others get [ErrFenced]. If each mirror had a Run of its own, one program could open
+// one copy last, another program another copy, and both would end. For this, no copy is opened
+// before the states of all have been loaded.
 func RunAll[T object.Object](ctx context.Context, mirrors ...*Mirror[T]) (ended int, err error) {
 	all, stop := context.WithCancel(ctx)
 	defer stop()
@@ -39,9 +41,11 @@ func RunAll[T object.Object](ctx context.Context, mirrors ...*Mirror[T]) (ended 
 	return ended, err
 }
 
-// claim decides which of several programs keeps the copies that all of them open: the one with the highest number, and of two with the
-// same number the one with the greater text. The number is greater than those of the states before, so the program that begins last
-// wins. It is the same for all copies of a program, so a program that wins one of them is not beaten at another by one that it beats.
+// claim decides which of several programs keeps the copies that all of them open: the one with the
+// highest number, and of two with the same number the one with the greater text. The number is
+// greater than those of the states before, so the program that begins last wins. It is the same for
+// all copies of a program, so a program that wins one of them is not beaten at another by one that
+// it beats.
 type claim struct {
 	writer string // a random text
 
@@ -71,7 +75,8 @@ func (c *claim) loaded(ctx context.Context, s State) error {
 	}
 }
 
-// beatenBy reports whether a state is of a program that keeps the copy. Call it when the number is fixed.
+// beatenBy reports whether a state is of a program that keeps the copy. Call it when the number is
+// fixed.
 func (c *claim) beatenBy(s State) bool {
 	return s.Claim > c.number || s.Claim == c.number && s.Writer > c.writer
 }

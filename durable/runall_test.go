@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// Programs that open the same copies at the same time: one of them keeps all copies, and the others are fenced. Then the next program
-// takes over.
+// Programs that open the same copies at the same time: one of them keeps all copies, and the others
+// are fenced. Then the next program takes over.
 func TestProgramsThatStartTogether(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {

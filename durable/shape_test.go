@@ -30,8 +30,8 @@ func TestAnotherShape(t *testing.T) {
 	})
 }
 
-// The row of an object that cannot be decoded is made in the old way. It stays unsure until the object can be decoded, and is then
-// made in the new way, although it is of the same version.
+// The row of an object that cannot be decoded is made in the old way. It stays unsure until the
+// object can be decoded, and is then made in the new way, although it is of the same version.
 func TestAnotherShapeOfAnUnsureKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -30,10 +30,12 @@ var (
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSimulation plays; negative for all")
 )
 
-// TestSimulation plays random lives to programs that follow each other and share a place. Objects change, cannot be decoded, and
-// can again; watches are cut, versions expire, backups of the server are restored; the database fails before or after each kind of
-// call; programs are killed, second ones take over, and some have another selector than the one before. After each commit, every row
-// whose key is not unsure is what the server had at the version of the commit. In the end, all rows are what the server has.
+// TestSimulation plays random lives to programs that follow each other and share a place. Objects
+// change, cannot be decoded, and can again; watches are cut, versions expire, backups of the server
+// are restored; the database fails before or after each kind of call; programs are killed, second
+// ones take over, and some have another selector than the one before. After each commit, every row
+// whose key is not unsure is what the server had at the version of the commit. In the end, all rows
+// are what the server has.
 //
 //	go test -race . -run TestSimulation -v -seeds=2000
 //	go test -race . -run TestSimulation -v -seed=42
@@ -103,7 +105,8 @@ type simulation struct {
 	selector string // of the programs that start now
 	place    *place
 
-	// histories are what the server had at each version. A restored backup begins another history, in which versions come again.
+	// histories are what the server had at each version. A restored backup begins another history,
+	// in which versions come again.
 	mu        sync.Mutex // a change of the server and its note in histories are one
 	histories []map[string]map[string]identity
 	backups   []string
@@ -354,9 +357,9 @@ func (s *simulation) settled() {
 	}
 }
 
-// learn gives the program that runs the time to find out that a backup was restored. Until then, only objects change that the old
-// history does not have: if the newest objects of the old history are written again before the program looks at them, nobody can
-// tell the two apart.
+// learn gives the program that runs the time to find out that a backup was restored. Until then,
+// only objects change that the old history does not have: if the newest objects of the old history
+// are written again before the program looks at them, nobody can tell the two apart.
 func (s *simulation) learn() {
 	if s.restored {
 		<-time.After(5 * time.Minute)
@@ -419,8 +422,8 @@ func (s *simulation) change() {
 	if s.dice.IntN(10) > 0 {
 		return
 	}
-	// Something is created after each backup, and stays: if the only difference were a deletion that a program has not seen, the
-	// program could not find out.
+	// Something is created after each backup, and stays: if the only difference were a deletion
+	// that a program has not seen, the program could not find out.
 	s.backups = append(s.backups, s.server.ResourceVersion())
 	mark := map[string]any{"metadata": map[string]any{
 		"namespace": "ns", "name": "mark-" + s.server.ResourceVersion(), "labels": map[string]any{"half": "yes"}, // each program sees it

@@ -14,22 +14,23 @@ type Status struct {
 	// Reflector is the status of the reflector that writes to the copy now.
 	Reflector reflector.Status
 
-	// Committed is the state of the last commit. Its Point.Unsure are the keys whose rows may not be what the server has.
+	// Committed is the state of the last commit. Its Point.Unsure are the keys whose rows may not
+	// be what the server has.
 	Committed State
 
-	// CommittedAt is the time of the last commit, and Changes is the number of changes that were committed since Run was called
-	// first.
+	// CommittedAt is the time of the last commit, and Changes is the number of changes that were
+	// committed since Run was called first.
 	CommittedAt time.Time
 	Changes     int64
 
-	// Pending is the number of changes that are not committed, and PendingSince is when the first of them came. If a list is being
-	// read, Listed is the number of objects that have come so far.
+	// Pending is the number of changes that are not committed, and PendingSince is when the first
+	// of them came. If a list is being read, Listed is the number of objects that have come so far.
 	Pending      int
 	PendingSince time.Time
 	Listed       int
 
-	// FailingSince is when calls of the copy began to fail: nothing has been committed since, except parts of a first list. Err is
-	// the last error, even if it is long over.
+	// FailingSince is when calls of the copy began to fail: nothing has been committed since,
+	// except parts of a first list. Err is the last error, even if it is long over.
 	FailingSince time.Time
 	Err          error
 }
@@ -110,13 +111,15 @@ func (b *board[T]) failed(err error, now time.Time) {
 	}
 }
 
-// Trace is a set of functions that are told what a [Mirror] does with its copy. Any of them may be nil. The Mirror waits for them:
-// they must be quick, and must not call the Mirror. What happens on the way to the server is told to Options.Reflector.Trace.
+// Trace is a set of functions that are told what a [Mirror] does with its copy. Any of them may be
+// nil. The Mirror waits for them: they must be quick, and must not call the Mirror. What happens on
+// the way to the server is told to Options.Reflector.Trace.
 type Trace struct {
 	// Opened: the copy was opened. If its Point has a version, the watch is resumed there.
 	Opened func(State)
 
-	// ListPart: a part of a list has come. objects is the number of objects that the list has brought so far.
+	// ListPart: a part of a list has come. objects is the number of objects that the list has
+	// brought so far.
 	ListPart func(objects int)
 
 	// Commit: a transaction was committed.
@@ -142,8 +145,8 @@ type Failure struct {
 	Delay time.Duration // until the next try
 }
 
-// withLog returns a Trace that calls the functions of t, and also logs. Each of its functions is set. A failure is logged at Warn.
-// Further failures are not logged until the next commit.
+// withLog returns a Trace that calls the functions of t, and also logs. Each of its functions is
+// set. A failure is logged at Warn. Further failures are not logged until the next commit.
 func (t *Trace) withLog(logger *slog.Logger) *Trace {
 	var own Trace
 	if t != nil {

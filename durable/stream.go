@@ -16,9 +16,10 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ClusterUID returns what identifies a cluster for as long as it exists: the UID of its namespace kube-system. The URL of a server
-// does not identify a cluster, because inside of a cluster it is the same everywhere. The program needs the right to get that
-// namespace; without it, give the cluster a name of your own.
+// ClusterUID returns what identifies a cluster for as long as it exists: the UID of its namespace
+// kube-system. The URL of a server does not identify a cluster, because inside of a cluster it is
+// the same everywhere. The program needs the right to get that namespace; without it, give the
+// cluster a name of your own.
 func ClusterUID(ctx context.Context, client *transport.Client) (string, error) {
 	namespaces, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, listwatch.Options[*metav1.PartialObjectMetadata]{})
 	if err != nil {
@@ -34,8 +35,8 @@ func ClusterUID(ctx context.Context, client *transport.Client) (string, error) {
 	return string(meta.UID), nil
 }
 
-// StreamOf returns the [Stream] of the resource that listwatch.New makes of the same arguments. shape says what else decides how an
-// object becomes a row, see [Stream.Shape].
+// StreamOf returns the [Stream] of the resource that listwatch.New makes of the same arguments.
+// shape says what else decides how an object becomes a row, see [Stream.Shape].
 func StreamOf[T object.Object](cluster string, gvr schema.GroupVersionResource, opts listwatch.Options[T], shape string) Stream {
 	drop := slices.Compact(slices.Sorted(slices.Values(opts.Drop)))
 	return Stream{
@@ -92,9 +93,10 @@ func (s *State) reshaped(key string) bool {
 	return s.Reshaped && (s.Point.Version == "" || s.Point.MoreUnsure > 0 || slices.Contains(s.Point.Unsure, key))
 }
 
-// openedFor returns the state as it is once a writer has opened the copy for a stream. If the rows were written for another namespace,
-// other selectors, another version of the API or another shape, the version becomes empty, so that everything is listed. If the rows
-// are of another cluster or resource, openedFor returns a [*MismatchError].
+// openedFor returns the state as it is once a writer has opened the copy for a stream. If the rows
+// were written for another namespace, other selectors, another version of the API or another shape,
+// the version becomes empty, so that everything is listed. If the rows are of another cluster or
+// resource, openedFor returns a [*MismatchError].
 func (s State) openedFor(stream Stream, by *claim) (State, error) {
 	next := s
 	next.Epoch++

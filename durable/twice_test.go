@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// twice sends the first object of a list twice, from the second list on: first as it might be on another replica of the server.
+// twice sends the first object of a list twice, from the second list on: first as it might be on
+// another replica of the server.
 type twice struct {
 	*listwatch.Client[*thing]
 

@@ -13,7 +13,8 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// More objects than there are names of unsure keys cannot be stored: the copy has a version all the same, and says how many there are.
+// More objects than there are names of unsure keys cannot be stored: the copy has a version all the
+// same, and says how many there are.
 func TestMoreUnsureKeysThanHaveNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

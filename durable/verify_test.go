@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// A database that fails while the rows are compared with the server says nothing about the rows: no difference is reported.
+// A database that fails while the rows are compared with the server says nothing about the rows: no
+// difference is reported.
 func TestVerificationOfACopyThatFails(t *testing.T) {
 	for _, call := range []string{"held", "keys"} {
 		synctest.Test(t, func(t *testing.T) {

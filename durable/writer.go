@@ -11,14 +11,16 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// writer is what the reflector writes to, from one opening of the copy to its first failure. It gathers changes, and commits them at
-// the points that the reflector tells. Changes of events are in batch.go, lists in list.go.
+// writer is what the reflector writes to, from one opening of the copy to its first failure. It
+// gathers changes, and commits them at the points that the reflector tells. Changes of events are
+// in batch.go, lists in list.go.
 type writer[T object.Object] struct {
 	mirror *Mirror[T]
 	ctx    context.Context //nolint:containedctx // of the calls of the copy: the methods of a reflector.Sink have none
 	cancel context.CancelCauseFunc
 
-	// mu guards everything below and the calls of the copy. The reflector's goroutine and the timer's take it.
+	// mu guards everything below and the calls of the copy. The reflector's goroutine and the
+	// timer's take it.
 	mu    sync.Mutex
 	state State // of the last commit
 	dead  error // why nothing more is committed; nil while the writer lives
@@ -62,8 +64,9 @@ func (w *writer[T]) stop() {
 	}
 }
 
-// finish commits what can be committed, at the end of Run. If a call of the copy has failed, its transaction may be open; then finish
-// ends it, because other copies in the same database wait for it.
+// finish commits what can be committed, at the end of Run. If a call of the copy has failed, its
+// transaction may be open; then finish ends it, because other copies in the same database wait for
+// it.
 func (w *writer[T]) finish(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,8 +89,8 @@ func (w *writer[T]) Meta(key string) (source.Meta, bool) {
 	return w.meta(key)
 }
 
-// meta returns what is known about the row of a key. If a row may be of another shape, its version is not told: an object of that version
-// would be taken for the same, and would not be written.
+// meta returns what is known about the row of a key. If a row may be of another shape, its version
+// is not told: an object of that version would be taken for the same, and would not be written.
 func (w *writer[T]) meta(key string) (source.Meta, bool) {
 	if how, meta, ok := w.batch.last(key); ok {
 		return meta, how == Put
@@ -111,8 +114,8 @@ func (w *writer[T]) Expect(keys []string) {
 	w.lookUp(keys)
 }
 
-// lookUp asks the copy for the rows of keys. If that fails, the writer dies: the keys then look as if they had no rows, but nothing
-// more is committed.
+// lookUp asks the copy for the rows of keys. If that fails, the writer dies: the keys then look as
+// if they had no rows, but nothing more is committed.
 func (w *writer[T]) lookUp(keys []string) {
 	if w.dead != nil || len(keys) == 0 {
 		return

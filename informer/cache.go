@@ -8,8 +8,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// cache is a store with its handlers and observers: everything of an informer except the way to the server. An [Informer] and a
-// [MultiNamespace] have its exported methods.
+// cache is a store with its handlers and observers: everything of an informer except the way to the
+// server. An [Informer] and a [MultiNamespace] have its exported methods.
 type cache[T object.Object] struct {
 	store   *store.Store[T]
 	ordered bool   // no handler is told of a later change before its OnSynced
@@ -54,11 +54,13 @@ func (w wakeup) take() bool {
 	}
 }
 
-// AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also from a callback. If the informer
-// runs already, the handler first gets an OnAdd with initial set for every object in the store, and then every change, in order.
-// A program may add the same Handler several times. The informer may call the callbacks before AddHandler has returned.
+// AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also
+// from a callback. If the informer runs already, the handler first gets an OnAdd with initial set
+// for every object in the store, and then every change, in order. A program may add the same
+// Handler several times. The informer may call the callbacks before AddHandler has returned.
 //
-// If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with [ErrStopped].
+// If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with
+// [ErrStopped].
 func (c *cache[T]) AddHandler(h Handler[T]) (*Registration, error) {
 	s := newSubscriber(h, c.wake.signal)
 	c.mu.Lock()

@@ -23,26 +23,30 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. checkpoint.File is one. An informer makes one
-// call at a time.
+// Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint].
+// checkpoint.File is one. An informer makes one call at a time.
 //
-// The parameter named of says what the source of the copy is: the server, the resource, the namespace, the selectors, and the shape
-// of T. It is one line of JSON. A copy of another source must not be loaded.
+// The parameter named of says what the source of the copy is: the server, the resource, the
+// namespace, the selectors, and the shape of T. It is one line of JSON. A copy of another source
+// must not be loaded.
 type Checkpointer[T object.Object] interface {
-	// Load returns the copy that was saved last. If there is none, Load returns no objects, an empty Version, and no error. If
-	// there is a copy that cannot be used, because it is damaged or of another source, Load returns an error. The informer then
-	// reports the error, begins with a list, and saves another copy.
+	// Load returns the copy that was saved last. If there is none, Load returns no objects, an
+	// empty Version, and no error. If there is a copy that cannot be used, because it is damaged or
+	// of another source, Load returns an error. The informer then reports the error, begins with a
+	// list, and saves another copy.
 	Load(ctx context.Context, of string) ([]T, reflector.Point, error)
 
-	// Save replaces the copy, as a whole or not at all, also if the process is killed meanwhile. The parameter named at is the point
-	// of these objects, and Load must return it with them. Save must not change the objects. If it returns an error, the informer
-	// reports it, and calls Save again later.
+	// Save replaces the copy, as a whole or not at all, also if the process is killed meanwhile.
+	// The parameter named at is the point of these objects, and Load must return it with them. Save
+	// must not change the objects. If it returns an error, the informer reports it, and calls Save
+	// again later.
 	Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) error
 }
 
 const (
-	// defaultCheckpointEvery is the default of Options.CheckpointEvery. By default etcd keeps old versions for 5 minutes. A
-	// server whose watch cache is empty remembers no more than etcd, so a copy older than that is seldom of use.
+	// defaultCheckpointEvery is the default of Options.CheckpointEvery. By default etcd keeps old
+	// versions for 5 minutes. A server whose watch cache is empty remembers no more than etcd, so a
+	// copy older than that is seldom of use.
 	defaultCheckpointEvery = 5 * time.Minute
 
 	// lastSave bounds the time of the save at the end of Run.
@@ -51,8 +55,9 @@ const (
 
 // checkpoints loads the copy when Run begins, and saves it from time to time.
 //
-// A copy must be of one moment. So the store is saved only when it has exactly the changes that the reflector gave before a point: the
-// queue is empty, and the reflector has given nothing after the point. That moment comes whenever the consumer is up to date.
+// A copy must be of one moment. So the store is saved only when it has exactly the changes that the
+// reflector gave before a point: the queue is empty, and the reflector has given nothing after the
+// point. That moment comes whenever the consumer is up to date.
 type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
 	every  time.Duration // zero for never
@@ -152,7 +157,8 @@ func (in *Informer[T]) load(ctx context.Context) {
 	k.due.Store(false)
 }
 
-// run saves what the consumer hands over. After each period it makes the next save due. It ends with ctx.
+// run saves what the consumer hands over. After each period it makes the next save due. It ends
+// with ctx.
 func (k *checkpoints[T]) run(ctx context.Context) {
 	var timer <-chan time.Time
 	if k.every > 0 {
@@ -177,8 +183,8 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 	}
 }
 
-// offer hands the store over to be saved, if that is due and the store is at a point. Only the consumer calls it, between two
-// entries.
+// offer hands the store over to be saved, if that is due and the store is at a point. Only the
+// consumer calls it, between two entries.
 func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T]) {
 	if !k.due.Load() {
 		return
@@ -192,8 +198,8 @@ func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T]) 
 	}
 }
 
-// exact returns the store as it is, if it is at a point. Then the queue is empty, so everything that was given until the point has
-// been processed, and nothing was given after it.
+// exact returns the store as it is, if it is at a point. Then the queue is empty, so everything
+// that was given until the point has been processed, and nothing was given after it.
 func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T]) (savedStore[T], bool) {
 	k.mu.Lock()
 	s := savedStore[T]{at: k.point, given: k.at}
@@ -245,8 +251,8 @@ func (k *checkpoints[T]) begin(ctx context.Context, fail context.CancelCauseFunc
 	})
 }
 
-// end saves the store when Run ends. The reflector has ended, so nothing more comes into the queue. The consumer first applies
-// what waits there.
+// end saves the store when Run ends. The reflector has ended, so nothing more comes into the queue.
+// The consumer first applies what waits there.
 func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	k.saving.Wait()
 	if c.exited {
@@ -305,8 +311,9 @@ func (l countedList[T]) End(resourceVersion string, keep []string, keepAll bool)
 	return l.Replacement.End(resourceVersion, keep, keepAll)
 }
 
-// shape is a hash of the parts of a type that can be saved: the names, tags and types of its fields, at every depth. If a program
-// is built with another type, a copy that was saved with the old type may lack fields.
+// shape is a hash of the parts of a type that can be saved: the names, tags and types of its
+// fields, at every depth. If a program is built with another type, a copy that was saved with the
+// old type may lack fields.
 func shape(typ reflect.Type) string {
 	h := sha256.New()
 	writeShape(h, typ, map[reflect.Type]bool{})

@@ -20,10 +20,11 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// TestSimulationOfRestarts plays random histories to processes that follow each other and share a file. A process is killed at any
-// moment, and its file is then as it was after any of its saves, or one of them was cut at any byte, or damaged. Meanwhile objects
-// change, versions expire, and backups are restored. In every third life there are no backups, and some processes cannot decode some
-// objects. In the end, the store and what a handler was told are what the server holds.
+// TestSimulationOfRestarts plays random histories to processes that follow each other and share a
+// file. A process is killed at any moment, and its file is then as it was after any of its saves,
+// or one of them was cut at any byte, or damaged. Meanwhile objects change, versions expire, and
+// backups are restored. In every third life there are no backups, and some processes cannot decode
+// some objects. In the end, the store and what a handler was told are what the server holds.
 func TestSimulationOfRestarts(t *testing.T) {
 	var tally restarts
 	first, last := uint64(0), uint64(max(*seedCount/10, 30)) // a seed takes longer than those of TestSeeds, because it writes files
@@ -119,8 +120,8 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 				synctest.Wait()
 				version, objects := f.Backup()
 				backups = append(backups, backup{version, objects})
-				// Something is made after each backup, and stays: if the only difference were a deletion that no program has
-				// seen, none could find out.
+				// Something is made after each backup, and stays: if the only difference were a
+				// deletion that no program has seen, none could find out.
 				f.set(fmt.Sprint("ns/after-", version), 0)
 			default:
 				change()
@@ -146,7 +147,8 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 				f.Restore(b.version, b.objects...)
 				backups = nil
 				for range 1 + dice.IntN(40) {
-					// No object of the old history changes, so that a history check has something to find.
+					// No object of the old history changes, so that a history check has something
+					// to find.
 					f.set(fmt.Sprintf("ns/restored-%d-%d", process, dice.IntN(3)), dice.IntN(1000))
 				}
 				tally.Restored++
@@ -164,8 +166,9 @@ func isOdd(obj *thing) error {
 	return nil
 }
 
-// agreeButForQuarantine fails unless each object of the store is what the server holds, and the other way round. In quarantine is
-// only what cannot be decoded; the store may have it from earlier. It returns how many there are.
+// agreeButForQuarantine fails unless each object of the store is what the server holds, and the
+// other way round. In quarantine is only what cannot be decoded; the store may have it from
+// earlier. It returns how many there are.
 func (r *rig) agreeButForQuarantine() int {
 	r.t.Helper()
 	synctest.Wait()
@@ -185,7 +188,8 @@ func (r *rig) agreeButForQuarantine() int {
 	return len(bad)
 }
 
-// killed leaves the file as a process does that is killed at some moment, or as a disk does that fails.
+// killed leaves the file as a process does that is killed at some moment, or as a disk does that
+// fails.
 func killed(t *testing.T, dice *rand.Rand, file *versions, tally *restarts) {
 	if len(file.all) == 0 {
 		return

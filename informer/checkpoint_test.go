@@ -43,7 +43,8 @@ func (r *rig) end() {
 	r.done <- err // for start's cleanup
 }
 
-// The next process serves what the last one had before the server has said anything, and gets what has happened since as events.
+// The next process serves what the last one had before the server has said anything, and gets what
+// has happened since as events.
 func TestBeginsWithWhatWasSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
@@ -74,7 +75,8 @@ func TestBeginsWithWhatWasSaved(t *testing.T) {
 	})
 }
 
-// If the server no longer has the version, handlers get the differences, and tombstones for what is gone.
+// If the server no longer has the version, handlers get the differences, and tombstones for what is
+// gone.
 func TestSavedVersionHasExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
@@ -95,8 +97,8 @@ func TestSavedVersionHasExpired(t *testing.T) {
 	})
 }
 
-// A server that was restored from a backup meanwhile looks as ever on the watch. The newest object of the copy gives it away, and
-// nothing counts as synced before.
+// A server that was restored from a backup meanwhile looks as ever on the watch. The newest object
+// of the copy gives it away, and nothing counts as synced before.
 func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
@@ -182,7 +184,8 @@ func kept(k *keeper, every time.Duration, logger *slog.Logger) informer.Options[
 	return informer.Options[*thing]{Checkpoint: k, CheckpointEvery: every, Logger: logger}
 }
 
-// The first list is saved at once, then the store is saved every period in which something came, and when Run ends.
+// The first list is saved at once, then the store is saved every period in which something came,
+// and when Run ends.
 func TestWhenACopyIsSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, k := newFake("ns/a"), &keeper{}
@@ -223,7 +226,8 @@ func TestWhenACopyIsSaved(t *testing.T) {
 	})
 }
 
-// While a copy is being saved, everything continues; and a save that hangs does not keep Run from ending.
+// While a copy is being saved, everything continues; and a save that hangs does not keep Run from
+// ending.
 func TestSavingStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, k := newFake("ns/a"), &keeper{hold: make(chan struct{})}
@@ -272,7 +276,8 @@ func TestTroubleWithCopiesIsLogged(t *testing.T) {
 	})
 }
 
-// The last save takes longer than Run waits for it. The next process begins with an older copy, and the log says why.
+// The last save takes longer than Run waits for it. The next process begins with an older copy, and
+// the log says why.
 func TestLastSaveThatHangsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -310,8 +315,8 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 	})
 }
 
-// The store is never saved with changes that are newer than the point: a server that is restored to a state between the two would
-// not send them again, and nobody would ask.
+// The store is never saved with changes that are newer than the point: a server that is restored to
+// a state between the two would not send them again, and nobody would ask.
 func TestStoreIsSavedAtAPointOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, k := newFake("ns/a"), &keeper{}

@@ -28,8 +28,8 @@ type settings struct {
 	Data              map[string]string `json:"data"`
 }
 
-// restartsWith runs three processes that follow each other and share a file. Objects change while a process runs and while none
-// does, and nobody writes to what the store has.
+// restartsWith runs three processes that follow each other and share a file. Objects change while a
+// process runs and while none does, and nobody writes to what the store has.
 func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initial reflector.InitialList, expired bool, value func(T) string) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
@@ -91,7 +91,8 @@ func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initia
 	})
 }
 
-// A copy is the same in whatever encoding the objects come, however the first ones are asked for, and if they share their parts.
+// A copy is the same in whatever encoding the objects come, however the first ones are asked for,
+// and if they share their parts.
 func TestCopyOfObjectsInAnyEncoding(t *testing.T) {
 	t.Run("JSON, resumed", func(t *testing.T) {
 		restartsWith(t, listwatch.Options[*unstructured.Unstructured]{Encoding: listwatch.JSON}, reflector.FromCache, false,

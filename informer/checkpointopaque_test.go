@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If versions are no numbers, nobody can tell which of two is older. The copy is resumed all the same, what is unsure is asked for,
-// and an expired version leads to a list.
+// If versions are no numbers, nobody can tell which of two is older. The copy is resumed all the
+// same, what is unsure is asked for, and an expired version leads to a list.
 func TestCopyOfAServerWithOpaqueVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")

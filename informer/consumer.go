@@ -18,20 +18,22 @@ type queues[T object.Object] interface {
 	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
 	begin(ctx context.Context, fail context.CancelCauseFunc)
 
-	// take waits for an entry and has the consumer apply it, unless ctx ends or the consumer is woken before. It may do other work of
-	// the consumer.
+	// take waits for an entry and has the consumer apply it, unless ctx ends or the consumer is
+	// woken before. It may do other work of the consumer.
 	take(ctx context.Context, c *consumer[T]) (woken bool)
 
 	// hasSynced reports whether the store has every first list.
 	hasSynced() bool
 
-	// end waits until nothing fills the queues any more, and closes them. The context of begin has ended. Before it closes them,
-	// it may have the consumer apply entries. c is nil if there was no Run.
+	// end waits until nothing fills the queues any more, and closes them. The context of begin has
+	// ended. Before it closes them, it may have the consumer apply entries. c is nil if there was
+	// no Run.
 	end(c *consumer[T])
 }
 
-// consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
-// Between two entries, every handler has been given exactly what is in the store.
+// consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and
+// passes changes to the handlers. Between two entries, every handler has been given exactly what is
+// in the store.
 type consumer[T object.Object] struct {
 	*cache[T]
 	from       queues[T]
@@ -82,9 +84,9 @@ func (c *consumer[T]) apply(e deltafifo.Entry[T]) {
 	}
 }
 
-// put stores an object. The type of the delta does not say whether the object is new, changed or the same: a server may repeat
-// events, and an item of a list may be any of the three. If there was another object with this name, the deletion of that object
-// has come before.
+// put stores an object. The type of the delta does not say whether the object is new, changed or
+// the same: a server may repeat events, and an item of a list may be any of the three. If there was
+// another object with this name, the deletion of that object has come before.
 func (c *consumer[T]) put(key string, obj T, initial bool) {
 	old, known := c.store.Get(key)
 	if known && c.unchanged(old, obj) {
@@ -122,15 +124,17 @@ func (c *consumer[T]) remove(key string, final T, inferred bool) {
 	}
 }
 
-// unchanged reports whether b is the same state of the same object as a. The same UID and resourceVersion are not enough, because
-// a server that was restored from a backup uses its versions again. Objects of some aggregated types have neither, and a transform
-// may clear both: then the content alone decides.
+// unchanged reports whether b is the same state of the same object as a. The same UID and
+// resourceVersion are not enough, because a server that was restored from a backup uses its
+// versions again. Objects of some aggregated types have neither, and a transform may clear both:
+// then the content alone decides.
 func (c *consumer[T]) unchanged(a, b T) bool {
 	return a.GetResourceVersion() == b.GetResourceVersion() && a.GetUID() == b.GetUID() && c.equal(a, b)
 }
 
-// equal compares two objects as the API server does: it compares quantities by their values, and a nil map equals an empty one.
-// Types with unexported fields are no API types, and reflect.DeepEqual compares them. A lazy object says itself what equals it.
+// equal compares two objects as the API server does: it compares quantities by their values, and a
+// nil map equals an empty one. Types with unexported fields are no API types, and reflect.DeepEqual
+// compares them. A lazy object says itself what equals it.
 func (c *consumer[T]) equal(a, b T) (same bool) {
 	if p := reflect.ValueOf(a); p.Kind() == reflect.Pointer && p.UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
 		return true // the reflector puts the very same object into a list if it has not changed
@@ -150,7 +154,8 @@ func (c *consumer[T]) equal(a, b T) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the consumer was woken. It removes and adds handlers and observers, and does the resyncs that are due.
+// attend runs after the consumer was woken. It removes and adds handlers and observers, and does
+// the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
 	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
@@ -162,7 +167,8 @@ func (c *consumer[T]) attend(ctx context.Context) {
 	c.remind(time.Now())
 }
 
-// takeJoining returns the handlers and the observers that were added since the last call. It forgets the handlers that have ended.
+// takeJoining returns the handlers and the observers that were added since the last call. It
+// forgets the handlers that have ended.
 func (c *consumer[T]) takeJoining() (joining []*subscriber[T], observing []*observer[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

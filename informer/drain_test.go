@@ -33,8 +33,8 @@ func (r *rig) background() {
 	synctest.Wait()
 }
 
-// Handlers are told what waits for them: of what the store has when Stop is called, and of nothing after that. A handler that was
-// added in the same moment is told, too.
+// Handlers are told what waits for them: of what the store has when Stop is called, and of nothing
+// after that. A handler that was added in the same moment is told, too.
 func TestStopDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})

@@ -19,7 +19,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// userCode is what a program can give to an informer. Each function here calls end at its first call of the kind that it is named for.
+// userCode is what a program can give to an informer. Each function here calls end at its first
+// call of the kind that it is named for.
 type userCode struct {
 	at  string
 	end func()
@@ -118,7 +119,8 @@ func (u *userCode) run(t *testing.T, multi bool) (in cached, regs []*informer.Re
 	return in, []*informer.Registration{reg, observer}, running
 }
 
-// If a function of the program ends its goroutine, as t.FailNow does in a test, Run ends and says so, and so does all that waits.
+// If a function of the program ends its goroutine, as t.FailNow does in a test, Run ends and says
+// so, and so does all that waits.
 func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 	for _, multi := range []bool{false, true} {
 		for _, at := range userCodes {

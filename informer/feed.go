@@ -18,8 +18,9 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// feed is one namespace of a MultiNamespace, from its Add to its removal: a reflector and a queue. If the namespace is added again,
-// it gets another feed, which begins when the objects of the earlier feed are gone. So no two feeds ever write to one namespace.
+// feed is one namespace of a MultiNamespace, from its Add to its removal: a reflector and a queue.
+// If the namespace is added again, it gets another feed, which begins when the objects of the
+// earlier feed are gone. So no two feeds ever write to one namespace.
 type feed[T object.Object] struct {
 	namespace string
 	queue     *deltafifo.Queue[T]
@@ -99,8 +100,8 @@ func (m *MultiNamespace[T]) takeComing(ctx context.Context, fail context.CancelC
 	return all
 }
 
-// runFeed lists and watches a namespace, and tells the consumer of entries, until the context live ends. It ends when the namespace
-// is removed or when ctx ends.
+// runFeed lists and watches a namespace, and tells the consumer of entries, until the context live
+// ends. It ends when the namespace is removed or when ctx ends.
 func (m *MultiNamespace[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
 	defer f.queue.Close()
 	if f.before != nil {
@@ -265,7 +266,8 @@ func (n namespaced[T]) Keys() []string {
 	return keys
 }
 
-// scopedSink is a queue that refuses objects of another namespace, because the feed of that namespace may bring them, too.
+// scopedSink is a queue that refuses objects of another namespace, because the feed of that
+// namespace may bring them, too.
 type scopedSink[T object.Object] struct {
 	reflector.Memory[T]
 	namespace string

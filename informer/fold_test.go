@@ -13,8 +13,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// fold is a handler, or an observer, that keeps what it is told: the objects that must exist if all of it is true. It fails the
-// test if something cannot be true after what came before.
+// fold is a handler, or an observer, that keeps what it is told: the objects that must exist if all
+// of it is true. It fails the test if something cannot be true after what came before.
 type fold struct {
 	t     *testing.T
 	name  string
@@ -62,8 +62,9 @@ func (f *fold) handler(resync time.Duration) informer.Handler[*thing] {
 	}
 }
 
-// order checks that initial objects come before OnSynced, and everything else after it. But a MultiNamespace may tell of either
-// while lists of other namespaces are on their way, and an Informer that begins with a saved copy tells of what has changed since.
+// order checks that initial objects come before OnSynced, and everything else after it. But a
+// MultiNamespace may tell of either while lists of other namespaces are on their way, and an
+// Informer that begins with a saved copy tells of what has changed since.
 func (f *fold) order(what string, initial bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +73,8 @@ func (f *fold) order(what string, initial bool) {
 	}
 }
 
-// onSynced checks that OnSynced comes once, as other callbacks do, and that the channel is closed after it.
+// onSynced checks that OnSynced comes once, as other callbacks do, and that the channel is closed
+// after it.
 func (f *fold) onSynced() {
 	f.mu.Lock()
 	if f.synced++; f.synced > 1 || f.inside || f.over || f.reg.HasSynced() {

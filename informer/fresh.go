@@ -10,24 +10,27 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// Status says how fresh the copy is, and what keeps it from being fresher. The sink of this reflector is the queue, so Status
-// describes the queue. The store follows when the consumer has taken the entries that wait in the queue. [Informer.Synced] and
-// [Informer.WaitForVersion] wait for the store.
+// Status says how fresh the copy is, and what keeps it from being fresher. The sink of this
+// reflector is the queue, so Status describes the queue. The store follows when the consumer has
+// taken the entries that wait in the queue. [Informer.Synced] and [Informer.WaitForVersion] wait
+// for the store.
 //
 // A function of [reflector.Trace] must not call Status.
 func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() }
 
-// WaitForVersion waits until the store has everything up to a resourceVersion. If a program passes the version that a write
-// returned, it can read its own write afterwards. When WaitForVersion has returned nil, the store's version is that version or a
-// newer one. Handlers may not have been called yet.
+// WaitForVersion waits until the store has everything up to a resourceVersion. If a program passes
+// the version that a write returned, it can read its own write afterwards. When WaitForVersion has
+// returned nil, the store's version is that version or a newer one. Handlers may not have been
+// called yet.
 //
-// If ctx ends first, WaitForVersion returns ctx.Err(). If Run ends or has ended, it returns an error that satisfies errors.Is with
-// [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitForVersion before Run.
-// WaitForVersion does not wait for objects that could not be used: [reflector.Status] names them.
+// If ctx ends first, WaitForVersion returns ctx.Err(). If Run ends or has ended, it returns an
+// error that satisfies errors.Is with [ErrStopped]. If the version is not a decimal number, it
+// returns an error at once. A program may call WaitForVersion before Run. WaitForVersion does not
+// wait for objects that could not be used: [reflector.Status] names them.
 //
-// Callbacks may call WaitForVersion. Index functions and the functions of [reflector.Trace] must neither call it
-// nor wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions of the
-// trace, so each would wait for itself.
+// Callbacks may call WaitForVersion. Index functions and the functions of [reflector.Trace] must
+// neither call it nor wait for another goroutine that calls it. The consumer runs the index
+// functions, and the reflector runs the functions of the trace, so each would wait for itself.
 func (in *Informer[T]) WaitForVersion(ctx context.Context, resourceVersion string) error {
 	err := in.queue.WaitForVersion(ctx, resourceVersion)
 	if errors.Is(err, deltafifo.ErrClosed) {
@@ -36,9 +39,10 @@ func (in *Informer[T]) WaitForVersion(ctx context.Context, resourceVersion strin
 	return err
 }
 
-// Relist lists the most recent state now, whatever the informer is doing, and waits until the store has it. It is for a program
-// that knows, or suspects, that the copy is wrong. Handlers get the differences, and may not have been called yet. If ctx or Run
-// ends first, Relist returns the same errors as [Informer.WaitForVersion]. The functions that must not call WaitForVersion must not
+// Relist lists the most recent state now, whatever the informer is doing, and waits until the store
+// has it. It is for a program that knows, or suspects, that the copy is wrong. Handlers get the
+// differences, and may not have been called yet. If ctx or Run ends first, Relist returns the same
+// errors as [Informer.WaitForVersion]. The functions that must not call WaitForVersion must not
 // call Relist.
 func (in *Informer[T]) Relist(ctx context.Context) error {
 	err := in.untilEnd(ctx, in.reflector.Relist)
@@ -51,7 +55,8 @@ func (in *Informer[T]) Relist(ctx context.Context) error {
 	return err
 }
 
-// untilEnd calls wait with a context that also ends when the informer ends. In that case it returns [deltafifo.ErrClosed].
+// untilEnd calls wait with a context that also ends when the informer ends. In that case it returns
+// [deltafifo.ErrClosed].
 func (in *Informer[T]) untilEnd(ctx context.Context, wait func(context.Context) error) error {
 	live, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -86,7 +91,8 @@ type HandlerStats struct {
 	Pending int    // objects with a change that the handler has not got yet
 }
 
-// Stats returns the numbers as they are now. Callbacks may call it, and the functions of [reflector.Trace], too.
+// Stats returns the numbers as they are now. Callbacks may call it, and the functions of
+// [reflector.Trace], too.
 func (in *Informer[T]) Stats() Stats {
 	s := Stats{Objects: in.store.Len(), Queued: in.queue.Len()}
 	in.mu.Lock()

@@ -39,7 +39,8 @@ func (g *gate) index() store.Indexers[*thing] {
 	}}
 }
 
-// WaitForVersion returns when the store has the version: not when the queue has it, nor only when the handlers have.
+// WaitForVersion returns when the store has the version: not when the queue has it, nor only when
+// the handlers have.
 func TestWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
@@ -133,7 +134,8 @@ func TestRelist(t *testing.T) {
 	})
 }
 
-// Who waits is told that the context has ended, or that the informer has: before the call, or during it.
+// Who waits is told that the context has ended, or that the informer has: before the call, or
+// during it.
 func TestWaitEnds(t *testing.T) {
 	calls := []struct {
 		name string

@@ -12,8 +12,8 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// A Group runs informers, which may have different types. It is for a program with many resources, or with resources that
-// it learns of while it runs:
+// A Group runs informers, which may have different types. It is for a program with many resources,
+// or with resources that it learns of while it runs:
 //
 //	group := informer.NewGroup()
 //	err := group.Add("pods", pods)
@@ -30,11 +30,13 @@ type Group struct {
 
 // A Member is what a Group runs. [Informer] and [MultiNamespace] are Members.
 type Member interface {
-	// Run works until ctx ends, and then returns. The group calls it once. If the member is stopped before the group runs, the
-	// group calls Run with a ctx that has ended, so that a WaitForSync of the member returns.
+	// Run works until ctx ends, and then returns. The group calls it once. If the member is stopped
+	// before the group runs, the group calls Run with a ctx that has ended, so that a WaitForSync
+	// of the member returns.
 	Run(ctx context.Context) error
 
-	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called before Run.
+	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called
+	// before Run.
 	WaitForSync(ctx context.Context) error
 }
 
@@ -50,9 +52,10 @@ type member struct {
 // NewGroup returns a Group without members, which has not started.
 func NewGroup() *Group { return &Group{members: map[string]*member{}} }
 
-// Add adds a member under a name, which stands for it in errors. If the group runs, the member starts immediately, otherwise with
-// the group. Add returns an error if the group has a member of that name. If the group has ended or is about to end, the error
-// satisfies errors.Is with [ErrStopped].
+// Add adds a member under a name, which stands for it in errors. If the group runs, the member
+// starts immediately, otherwise with the group. Add returns an error if the group has a member of
+// that name. If the group has ended or is about to end, the error satisfies errors.Is with
+// [ErrStopped].
 func (g *Group) Add(name string, m Member) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,9 +73,10 @@ func (g *Group) Add(name string, m Member) error {
 	return nil
 }
 
-// Run runs all members until ctx ends, and returns ctx.Err(). If a member's Run returns an error before that, Run stops the other
-// members, and returns an error that names the member and wraps its error. If a member's Run returns nil, the group keeps running
-// without it, and a member with its name can be added again. When Run returns, the Run of every member has returned.
+// Run runs all members until ctx ends, and returns ctx.Err(). If a member's Run returns an error
+// before that, Run stops the other members, and returns an error that names the member and wraps
+// its error. If a member's Run returns nil, the group keeps running without it, and a member with
+// its name can be added again. When Run returns, the Run of every member has returned.
 //
 // A group runs once: a second Run returns [ErrStarted].
 func (g *Group) Run(ctx context.Context) error {
@@ -96,7 +100,8 @@ func (g *Group) Run(ctx context.Context) error {
 	return context.Cause(inner)
 }
 
-// begin starts the members that were added, by start, and lets Add do so from then on. It returns false if Run was called before.
+// begin starts the members that were added, by start, and lets Add do so from then on. It returns
+// false if Run was called before.
 func (g *Group) begin(start func(*member)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +128,8 @@ func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc
 	})
 }
 
-// remove takes a member out of the group after its Run has returned err. Another member may have its name by now.
+// remove takes a member out of the group after its Run has returned err. Another member may have
+// its name by now.
 func (g *Group) remove(m *member, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,12 +146,14 @@ func (g *Group) end() {
 	g.ended = true
 }
 
-// Stop ends the Run of a member, and waits until it has returned. If ctx ends first, Stop returns ctx.Err(), and the member ends
-// nevertheless. When Stop is called, the name becomes free: another member can be added under it. If the group has no such
-// member, Stop returns nil. If the member has not started, Stop ends it, too, as [Member] says. To stop all members, end the
-// context of [Group.Run].
+// Stop ends the Run of a member, and waits until it has returned. If ctx ends first, Stop returns
+// ctx.Err(), and the member ends nevertheless. When Stop is called, the name becomes free: another
+// member can be added under it. If the group has no such member, Stop returns nil. If the member
+// has not started, Stop ends it, too, as [Member] says. To stop all members, end the context of
+// [Group.Run].
 //
-// A callback of a member must not stop that member, because Stop would wait for the callback until ctx ends.
+// A callback of a member must not stop that member, because Stop would wait for the callback until
+// ctx ends.
 func (g *Group) Stop(ctx context.Context, name string) error {
 	m := g.take(ctx, name)
 	if m == nil {
@@ -185,9 +193,10 @@ func (m *member) endUnstarted(ctx context.Context) {
 	_ = m.Run(ended) // the error says only that ctx has ended
 }
 
-// WaitForSync waits until every member that is in the group at the time of the call has synced. If ctx or the group ends first,
-// it returns a [*LateError], which names the members that have not synced, and says for each what is in the way. WaitForSync
-// does not wait for a member after Stop, or after the member's Run has returned nil. A program may call WaitForSync before Run.
+// WaitForSync waits until every member that is in the group at the time of the call has synced. If
+// ctx or the group ends first, it returns a [*LateError], which names the members that have not
+// synced, and says for each what is in the way. WaitForSync does not wait for a member after Stop,
+// or after the member's Run has returned nil. A program may call WaitForSync before Run.
 func (g *Group) WaitForSync(ctx context.Context) error {
 	all := g.all()
 	var late []LateMember
@@ -214,7 +223,8 @@ func (g *Group) byName() []*member {
 	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return strings.Compare(a.name, b.name) })
 }
 
-// hasLeft reports whether a member that has not synced is out of the group. If its Run is about to return, hasLeft waits for that.
+// hasLeft reports whether a member that has not synced is out of the group. If its Run is about to
+// return, hasLeft waits for that.
 func (g *Group) hasLeft(ctx context.Context, m *member) bool {
 	if ctx.Err() == nil {
 		select {
@@ -234,9 +244,10 @@ type MemberStatus struct {
 	reflector.Status
 }
 
-// Status says how fresh the copies of the members are, and what keeps them from being fresher: see [Informer.Status]. It is
-// sorted by name, and then by namespace. A Member of another type is in the Status if it has the method Status of an [Informer] or
-// a [MultiNamespace], and otherwise it is left out.
+// Status says how fresh the copies of the members are, and what keeps them from being fresher: see
+// [Informer.Status]. It is sorted by name, and then by namespace. A Member of another type is in
+// the Status if it has the method Status of an [Informer] or a [MultiNamespace], and otherwise it
+// is left out.
 func (g *Group) Status() []MemberStatus {
 	var all []MemberStatus
 	for _, m := range g.all() {

@@ -92,7 +92,8 @@ func TestGroupNamesWhoIsLate(t *testing.T) {
 	})
 }
 
-// TestGroupStopsOne shows that the member has ended when Stop returns, that the others go on, and that the name is free.
+// TestGroupStopsOne shows that the member has ended when Stop returns, that the others go on, and
+// that the name is free.
 func TestGroupStopsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
@@ -177,7 +178,8 @@ func TestGroupEndsWithTheFirstError(t *testing.T) {
 	})
 }
 
-// TestGroupKeepsRunningWithout shows that a member whose Run returns nil leaves the group, and another can take its name.
+// TestGroupKeepsRunningWithout shows that a member whose Run returns nil leaves the group, and
+// another can take its name.
 func TestGroupKeepsRunningWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := newFake()
@@ -219,7 +221,8 @@ func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
 	})
 }
 
-// TestGroupUnderLoad adds and stops members from several goroutines, while the group runs and while it ends.
+// TestGroupUnderLoad adds and stops members from several goroutines, while the group runs and while
+// it ends.
 func TestGroupUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
@@ -248,7 +251,8 @@ func TestGroupUnderLoad(t *testing.T) {
 	})
 }
 
-// TestGroupDoesNotWaitForWhatNeverStarts stops a member before the group runs, and ends a group before it has started its members.
+// TestGroupDoesNotWaitForWhatNeverStarts stops a member before the group runs, and ends a group
+// before it has started its members.
 func TestGroupDoesNotWaitForWhatNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()

@@ -14,7 +14,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What is left of several changes that wait for a handler which is busy with another object. It knows a, and not n.
+// What is left of several changes that wait for a handler which is busy with another object. It
+// knows a, and not n.
 func TestMerging(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -65,8 +66,8 @@ func TestMerging(t *testing.T) {
 	}
 }
 
-// A handler that does not return delays nobody, and what waits for it is as much as there are objects, and not as much as
-// happened to them.
+// A handler that does not return delays nobody, and what waits for it is as much as there are
+// objects, and not as much as happened to them.
 func TestSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
@@ -152,7 +153,8 @@ func TestHandlerInTheMiddleOfTheFirstList(t *testing.T) {
 		var r *rig
 		var d diary
 		var reg *informer.Registration
-		// An index function runs on the consumer's goroutine: here, when a has been taken in and b has not.
+		// An index function runs on the consumer's goroutine: here, when a has been taken in and b
+		// has not.
 		index := func(obj *thing) []string {
 			if obj.Name == "b" && reg == nil {
 				reg = r.add(d.handler())
@@ -289,8 +291,9 @@ func TestCallbackUsesInformer(t *testing.T) {
 	})
 }
 
-// 20,000 updates of one object, for a handler that takes a second for each call, are a few calls and one pending change,
-// and no other handler waits. What is deleted and made again stays two things.
+// 20,000 updates of one object, for a handler that takes a second for each call, are a few calls
+// and one pending change, and no other handler waits. What is deleted and made again stays two
+// things.
 func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const updates = 20_000
@@ -328,8 +331,8 @@ func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
 	})
 }
 
-// A callback may wait for the store, have it listed again, add handlers, read, and remove itself; and one that waits for
-// what will never be does not keep Run from ending.
+// A callback may wait for the store, have it listed again, add handlers, read, and remove itself;
+// and one that waits for what will never be does not keep Run from ending.
 func TestCallbacksMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")

@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// Informer keeps a store in step with a resource, and calls handlers. All methods may be called from any goroutine.
+// Informer keeps a store in step with a resource, and calls handlers. All methods may be called
+// from any goroutine.
 type Informer[T object.Object] struct {
 	*cache[T]
 	queue     *deltafifo.Queue[T]
@@ -25,8 +26,8 @@ type Informer[T object.Object] struct {
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
 var ErrStarted = errors.New("informer: Run was called before; make a new informer")
 
-// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitForVersion] and other methods if Run has ended or is about to
-// end.
+// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitForVersion] and other methods
+// if Run has ended or is about to end.
 var ErrStopped = errors.New("the informer has stopped")
 
 // New returns an Informer that has not started.
@@ -53,12 +54,13 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 // Store returns the cache. Until [Informer.Synced], it is incomplete.
 func (in *Informer[T]) Store() Reader[T] { return in.store }
 
-// Synced returns a channel that is closed once the store has the first list and its resourceVersion. Handlers may get the last of
-// its objects later: see [Registration.Synced].
+// Synced returns a channel that is closed once the store has the first list and its
+// resourceVersion. Handlers may get the last of its objects later: see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
-// Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or has found that there is none. Then
-// Store().ResourceVersion() tells which: it is empty if there was no copy. Without a Checkpoint, the channel is never closed.
+// Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or
+// has found that there is none. Then Store().ResourceVersion() tells which: it is empty if there
+// was no copy. Without a Checkpoint, the channel is never closed.
 func (in *Informer[T]) Loaded() <-chan struct{} {
 	if in.checkpoints == nil {
 		return nil
@@ -66,39 +68,43 @@ func (in *Informer[T]) Loaded() <-chan struct{} {
 	return in.checkpoints.loaded
 }
 
-// HasSynced reports whether the channel that [Informer.Synced] returns is closed. [Informer.WaitForSync] waits, and says what is
-// in the way.
+// HasSynced reports whether the channel that [Informer.Synced] returns is closed.
+// [Informer.WaitForSync] waits, and says what is in the way.
 func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
 // Run lists, watches and calls handlers until ctx ends, and returns ctx.Err().
 //
-// Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
-// Options.Reflector.Trace, and the request is sent again.
+// Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to
+// Options.Logger and Options.Reflector.Trace, and the request is sent again.
 //
-// Once ctx has ended, no further callback begins, and pending changes are dropped. Run waits for the
-// callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
-// started has ended; a connection that was just being made is given up, and may end a moment later. The store stays as it is.
+// Once ctx has ended, no further callback begins, and pending changes are dropped. Run waits for
+// the callbacks that are running, so a callback that never returns keeps Run from returning. When
+// Run returns, every goroutine that it started has ended; a connection that was just being made is
+// given up, and may end a moment later. The store stays as it is.
 //
 // [Informer.Stop] ends Run without dropping what is pending, and then Run returns nil.
 //
-// If a function of the program panics, such as a callback, an index function or a transform, the program ends. If it calls
-// runtime.Goexit, as t.FailNow does, Run ends and returns an error that says so.
+// If a function of the program panics, such as a callback, an index function or a transform, the
+// program ends. If it calls runtime.Goexit, as t.FailNow does, Run ends and returns an error that
+// says so.
 func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, in) }
 
-// Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests, and the store stays as it is from
-// then on. Each handler gets every change that the store had by then. That also holds for a handler that was just added. When the
-// last callback has returned, Stop returns nil, and Run does, too.
+// Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests,
+// and the store stays as it is from then on. Each handler gets every change that the store had by
+// then. That also holds for a handler that was just added. When the last callback has returned,
+// Stop returns nil, and Run does, too.
 //
 //	err := cache.WaitForVersion(ctx, written.ResourceVersion) // the store has everything up to that version
 //	err = cache.Stop(ctx)                              // and so have the handlers
 //
-// If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending is dropped. So if ctx has ended
-// before the call, Stop has the same effect as the end of Run's context. If Run ends for another reason before everything was told,
-// or has ended before Stop was called, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, Stop returns
+// If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending
+// is dropped. So if ctx has ended before the call, Stop has the same effect as the end of Run's
+// context. If Run ends for another reason before everything was told, or has ended before Stop was
+// called, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, Stop returns
 // nil, and Run returns such an error.
 //
-// A callback must not call Stop, because Stop waits for callbacks. Several goroutines may call it: if the context of one ends, what is
-// pending is dropped for all.
+// A callback must not call Stop, because Stop waits for callbacks. Several goroutines may call it:
+// if the context of one ends, what is pending is dropped for all.
 func (in *Informer[T]) Stop(ctx context.Context) error { return in.stopFrom(ctx, in) }
 
 func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {

@@ -14,7 +14,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What handlers are told of each thing that can happen. The server has a, b and c when the informer starts.
+// What handlers are told of each thing that can happen. The server has a, b and c when the informer
+// starts.
 func TestCallbacks(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -57,7 +58,8 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// The store has what a callback tells, in every index: also a deletion, and a value that is no more.
+// The store has what a callback tells, in every index: also a deletion, and a value that is no
+// more.
 func TestStoreIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parity := func(obj *thing) []string { return []string{[]string{"even", "odd"}[obj.Value%2]} }
@@ -96,8 +98,9 @@ func TestStoreIsAhead(t *testing.T) {
 	})
 }
 
-// Objects without a resourceVersion, such as those of some aggregated types, which have no UID either, or those from which a
-// transform removes it: the content alone tells whether one of a list has changed.
+// Objects without a resourceVersion, such as those of some aggregated types, which have no UID
+// either, or those from which a transform removes it: the content alone tells whether one of a list
+// has changed.
 func TestWithoutVersions(t *testing.T) {
 	for _, strip := range []func(*thing){
 		func(obj *thing) { obj.ResourceVersion = "" },

@@ -53,8 +53,9 @@ func createSettings(t *testing.T, server *apitest.Server, name, value string) {
 	}
 }
 
-// Two informers of one resource run at the same time. Their handlers keep each object that is deleted, while 400 come and go,
-// half of them in a gap of the watch, and one handler is slow. Each object is still what it was. The index is made of a named field.
+// Two informers of one resource run at the same time. Their handlers keep each object that is
+// deleted, while 400 come and go, half of them in a gap of the watch, and one handler is slow. Each
+// object is still what it was. The index is made of a named field.
 func TestLazyObjectsAreKept(t *testing.T) {
 	for name, packer := range map[string]lazy.Packer{"plain": nil, "packed": zstd.New()} {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +135,8 @@ func TestLazyObjectsAreKept(t *testing.T) {
 	}
 }
 
-// An object that cannot be decoded is in quarantine until it can be. Unchecked, it comes to the handler, and Get returns the error. A
-// transform can refuse an object in either case.
+// An object that cannot be decoded is in quarantine until it can be. Unchecked, it comes to the
+// handler, and Get returns the error. A transform can refuse an object in either case.
 func TestLazyObjectsThatCannotBeDecoded(t *testing.T) {
 	for _, unchecked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("unchecked %v", unchecked), func(t *testing.T) {
@@ -186,8 +187,8 @@ func TestLazyObjectsThatCannotBeDecoded(t *testing.T) {
 	}
 }
 
-// A server that was restored from a backup sends all objects again. Handlers are not told of an object whose bytes are the same, also if
-// it is packed now and was not before.
+// A server that was restored from a backup sends all objects again. Handlers are not told of an
+// object whose bytes are the same, also if it is packed now and was not before.
 func TestLazyObjectsThatAreEqual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, resource := lazyResource(t, lazy.Options{Packer: &everySecond{}}, listwatch.Options[*lazySettings]{})

@@ -121,7 +121,8 @@ func TestMigratingRuns(t *testing.T) {
 	}
 }
 
-// Every block of Go in the page is a part of this file, and every name of relist that the page gives is there.
+// Every block of Go in the page is a part of this file, and every name of relist that the page
+// gives is there.
 func TestMigrating(t *testing.T) {
 	text, code := read(t, "../docs/migrating.md"), flush(read(t, "migrating_test.go"))
 	blocks := strings.Split(text, "```go\n")[1:]

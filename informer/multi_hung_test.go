@@ -24,7 +24,8 @@ func hungRig(t *testing.T, s *town, free chan struct{}) *multiRig {
 	return newMultiRig(t, s, informer.Options[*thing]{})
 }
 
-// A namespace whose first list hangs can be removed, and added again, any number of times. Nobody waits for a list that nobody wants.
+// A namespace whose first list hangs can be removed, and added again, any number of times. Nobody
+// waits for a list that nobody wants.
 func TestMultiRemovesANamespaceWhoseListHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -80,7 +81,8 @@ func TestMultiRemovesANamespaceWhoseListHangs(t *testing.T) {
 	})
 }
 
-// Stop and a Remove at the same time: neither waits for a list that hangs, and handlers are told what the store had.
+// Stop and a Remove at the same time: neither waits for a list that hangs, and handlers are told
+// what the store had.
 func TestMultiStopsWhileAListHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := hungRig(t, newTown("a/x", "slow/x"), make(chan struct{}))

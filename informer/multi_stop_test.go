@@ -147,7 +147,8 @@ func TestMultiStopsBeforeANamespaceBegins(t *testing.T) {
 	})
 }
 
-// The store of an informer is empty when it begins, so it takes no point of a reflector's options for its own.
+// The store of an informer is empty when it begins, so it takes no point of a reflector's options
+// for its own.
 func TestStartOfTheReflectorIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := informer.Options[*thing]{Reflector: reflector.Options{Start: reflector.Point{Version: "2"}}}

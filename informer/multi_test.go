@@ -20,7 +20,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// Namespaces come and go before and while it runs, and come again; handlers that are there and that come late are told.
+// Namespaces come and go before and while it runs, and come again; handlers that are there and that
+// come late are told.
 func TestMulti(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x", "d/x"), informer.Options[*thing]{})
@@ -76,7 +77,8 @@ func TestMulti(t *testing.T) {
 	})
 }
 
-// A namespace that is refused is late, says why, and keeps none of the others from being live. When it is allowed, it comes.
+// A namespace that is refused is late, says why, and keeps none of the others from being live. When
+// it is allowed, it comes.
 func TestMultiRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})

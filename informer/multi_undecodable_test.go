@@ -17,8 +17,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// An object that cannot be used, and is alone in its namespace, holds up the handlers only until the store has an object of another
-// namespace. Before that, nothing shows that the type of the program is right.
+// An object that cannot be used, and is alone in its namespace, holds up the handlers only until
+// the store has an object of another namespace. Before that, nothing shows that the type of the
+// program is right.
 func TestMultiUndecodableNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})

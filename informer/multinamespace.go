@@ -14,17 +14,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// MultiNamespace keeps one store in step with a resource in several namespaces, and calls handlers. Namespaces may come and go
-// while it runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
+// MultiNamespace keeps one store in step with a resource in several namespaces, and calls handlers.
+// Namespaces may come and go while it runs. It is for a program that may read some namespaces and
+// not all. All methods may be called from any goroutine.
 //
-// Each namespace has a reflector and a queue of its own. One consumer takes entries from all queues, and it owns the one store. So
-// handlers, observers, indexes and snapshots work as in an [Informer]: a handler is told of the objects of all namespaces, also
-// of those that are added later, one callback at a time. If the requests for one namespace fail or are refused, that namespace is late, and the others are live.
-// Options.Reflector.Fatal may still end Run.
+// Each namespace has a reflector and a queue of its own. One consumer takes entries from all
+// queues, and it owns the one store. So handlers, observers, indexes and snapshots work as in an
+// [Informer]: a handler is told of the objects of all namespaces, also of those that are added
+// later, one callback at a time. If the requests for one namespace fail or are refused, that
+// namespace is late, and the others are live. Options.Reflector.Fatal may still end Run.
 //
-// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
-// Handlers sync once, when the store first has the first list of every namespace. [Registration.Synced] does not wait for
-// namespaces that are added after that; [MultiNamespace.WaitForSync] does.
+// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if
+// that namespace was added later. Handlers sync once, when the store first has the first list of
+// every namespace. [Registration.Synced] does not wait for namespaces that are added after that;
+// [MultiNamespace.WaitForSync] does.
 type MultiNamespace[T object.Object] struct {
 	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (source.ListWatcher[T], error)
@@ -47,17 +50,19 @@ var (
 	errNoMetadata    = errors.New("Options.Reflector.Verify needs a ListWatcher with a method Metadata, such as a *listwatch.Client")
 )
 
-// NewMultiNamespace returns a MultiNamespace that has no namespaces and has not started. [MultiNamespace.Add] calls open, which
-// returns a ListWatcher for the resource in that one namespace. The MultiNamespace refuses objects of another namespace.
+// NewMultiNamespace returns a MultiNamespace that has no namespaces and has not started.
+// [MultiNamespace.Add] calls open, which returns a ListWatcher for the resource in that one
+// namespace. The MultiNamespace refuses objects of another namespace.
 //
 //	cache := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*Pod], error) {
 //		return listwatch.New(client, pods, listwatch.Options[*Pod]{Namespace: namespace})
 //	}, informer.Options[*Pod]{})
 //
-// The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
-// several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Interval
-// is positive, open must return a ListWatcher with a method Metadata, such as a *listwatch.Client. TypeFits is not used either: T fits
-// as long as the store has an object of any namespace.
+// The options hold for each namespace. So the functions in Options.Reflector, such as Rand and
+// those of Trace, are called for several namespaces at the same time. Verify.Metadata is not used,
+// because each namespace has metadata of its own. If Verify.Interval is positive, open must return
+// a ListWatcher with a method Metadata, such as a *listwatch.Client. TypeFits is not used either: T
+// fits as long as the store has an object of any namespace.
 func NewMultiNamespace[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *MultiNamespace[T] {
 	return &MultiNamespace[T]{
 		cache:   newCache(&opts),
@@ -71,12 +76,15 @@ func NewMultiNamespace[T object.Object](open func(namespace string) (source.List
 	}
 }
 
-// Add adds a namespace, and does not wait for its first list: [MultiNamespace.WaitForSync] does. Add calls open on the goroutine of
-// the caller, and returns its error. If the namespace is there already, Add does nothing. It may be called before Run. It may also
-// be called after the namespace was removed: then the namespace is listed again, and handlers are told of its objects after the
-// deletions. If two goroutines add a namespace at the same time, open may be called twice, and one of its results is used.
+// Add adds a namespace, and does not wait for its first list: [MultiNamespace.WaitForSync] does.
+// Add calls open on the goroutine of the caller, and returns its error. If the namespace is there
+// already, Add does nothing. It may be called before Run. It may also be called after the namespace
+// was removed: then the namespace is listed again, and handlers are told of its objects after the
+// deletions. If two goroutines add a namespace at the same time, open may be called twice, and one
+// of its results is used.
 //
-// If Run has ended or is about to end, Add returns an error that satisfies errors.Is with [ErrStopped].
+// If Run has ended or is about to end, Add returns an error that satisfies errors.Is with
+// [ErrStopped].
 func (m *MultiNamespace[T]) Add(namespace string) error {
 	m.mu.Lock()
 	added, err := m.has(namespace)
@@ -101,7 +109,8 @@ func (m *MultiNamespace[T]) Add(namespace string) error {
 	return m.add(f)
 }
 
-// has reports whether a namespace was added. It returns an error if the namespace cannot be added. It needs mu.
+// has reports whether a namespace was added. It returns an error if the namespace cannot be added.
+// It needs mu.
 func (m *MultiNamespace[T]) has(namespace string) (bool, error) {
 	switch {
 	case namespace == "":
@@ -126,19 +135,22 @@ func (m *MultiNamespace[T]) add(f *feed[T]) error {
 	return nil
 }
 
-// Remove removes a namespace: its requests end, its objects leave the store, and every handler and observer is told of their
-// deletion. inferred is true, because nobody has seen a deletion, and the objects may still exist. No handler is told of
-// an object that it does not know. When Remove returns nil, the last of these callbacks has returned, also in handlers that were
-// added meanwhile.
+// Remove removes a namespace: its requests end, its objects leave the store, and every handler and
+// observer is told of their deletion. inferred is true, because nobody has seen a deletion, and the
+// objects may still exist. No handler is told of an object that it does not know. When Remove
+// returns nil, the last of these callbacks has returned, also in handlers that were added
+// meanwhile.
 //
-// If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the end of that
-// removal. If somebody adds the namespace again meanwhile, Remove returns when the old objects are gone.
+// If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove
+// waits for the end of that removal. If somebody adds the namespace again meanwhile, Remove returns
+// when the old objects are gone.
 //
-// If ctx ends first, Remove returns ctx.Err(), and the removal continues. If Run ends first, the error satisfies errors.Is with
-// [ErrStopped], and the store and the handlers may still have objects of the namespace.
+// If ctx ends first, Remove returns ctx.Err(), and the removal continues. If Run ends first, the
+// error satisfies errors.Is with [ErrStopped], and the store and the handlers may still have
+// objects of the namespace.
 //
-// A callback of this MultiNamespace must not call Remove, because Remove waits for callbacks. It may call Remove with a context
-// that has ended: the removal then begins, and Remove does not wait.
+// A callback of this MultiNamespace must not call Remove, because Remove waits for callbacks. It
+// may call Remove with a context that has ended: the removal then begins, and Remove does not wait.
 func (m *MultiNamespace[T]) Remove(ctx context.Context, namespace string) error {
 	f := m.takeOut(namespace)
 	if f == nil {
@@ -151,8 +163,8 @@ func (m *MultiNamespace[T]) Remove(ctx context.Context, namespace string) error 
 	return err
 }
 
-// takeOut takes the feed of a namespace out of feeds. Remove has to wait for the removal of the feed that takeOut returns. If
-// takeOut returns nil, Remove has nothing to wait for.
+// takeOut takes the feed of a namespace out of feeds. Remove has to wait for the removal of the
+// feed that takeOut returns. If takeOut returns nil, Remove has nothing to wait for.
 func (m *MultiNamespace[T]) takeOut(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,22 +209,24 @@ func (m *MultiNamespace[T]) current() []*feed[T] {
 	return feeds
 }
 
-// Store returns the cache of all namespaces. Until [MultiNamespace.WaitForSync] returns nil, it is incomplete. While a namespace is
-// added or removed, a reader may see some of its objects and not all.
+// Store returns the cache of all namespaces. Until [MultiNamespace.WaitForSync] returns nil, it is
+// incomplete. While a namespace is added or removed, a reader may see some of its objects and not
+// all.
 //
-// ResourceVersion is empty, and so is the ResourceVersion of a Snapshot, because each namespace has a version of its own: see
-// [MultiNamespace.Status].
+// ResourceVersion is empty, and so is the ResourceVersion of a Snapshot, because each namespace has
+// a version of its own: see [MultiNamespace.Status].
 func (m *MultiNamespace[T]) Store() Reader[T] { return m.store }
 
-// Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
-// pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
+// Run lists and watches the resource in every namespace and calls handlers until ctx ends, and
+// returns ctx.Err(). It ends and drops pending changes as [Informer.Run] does. If
+// Options.Reflector.Fatal ends it, the error names the namespace.
 func (m *MultiNamespace[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
 
 // Stop ends Run after handlers were told what is pending. See [Informer.Stop].
 func (m *MultiNamespace[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
 
-// Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is sorted by namespace, and
-// namespaces that were removed are not in it. See [Informer.Status].
+// Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is
+// sorted by namespace, and namespaces that were removed are not in it. See [Informer.Status].
 func (m *MultiNamespace[T]) Status() []MemberStatus {
 	var all []MemberStatus
 	for _, f := range m.current() {
@@ -221,14 +235,16 @@ func (m *MultiNamespace[T]) Status() []MemberStatus {
 	return all
 }
 
-// HasSynced reports whether the store has the first list of every namespace that there is now. Without namespaces it is true.
+// HasSynced reports whether the store has the first list of every namespace that there is now.
+// Without namespaces it is true.
 func (m *MultiNamespace[T]) HasSynced() bool { return m.hasSynced() }
 
-// WaitForSync waits until the store has the first list of every namespace that the MultiNamespace has at the time of the call. It
-// does not wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*LateError], which names the namespaces
-// that are late, and says what is in the way of each (for example, that the server refuses the list) and since when. If Run ends or
-// has ended before, the error satisfies errors.Is with [ErrStopped]. A program may call it before Run. It must not be called where
-// [Informer.WaitForSync] must not be called.
+// WaitForSync waits until the store has the first list of every namespace that the MultiNamespace
+// has at the time of the call. It does not wait for a namespace that is removed meanwhile. If ctx
+// ends first, it returns a [*LateError], which names the namespaces that are late, and says what is
+// in the way of each (for example, that the server refuses the list) and since when. If Run ends or
+// has ended before, the error satisfies errors.Is with [ErrStopped]. A program may call it before
+// Run. It must not be called where [Informer.WaitForSync] must not be called.
 func (m *MultiNamespace[T]) WaitForSync(ctx context.Context) error {
 	feeds := m.current()
 	for i, f := range feeds {
@@ -251,8 +267,9 @@ func (m *MultiNamespace[T]) WaitForSync(ctx context.Context) error {
 
 var errNotThere = errors.New("the namespace is not there, or was removed")
 
-// WaitForVersion waits until the store has everything of a namespace up to a resourceVersion, as [Informer.WaitForVersion] does. If
-// the namespace is not there or is removed meanwhile, it returns an error.
+// WaitForVersion waits until the store has everything of a namespace up to a resourceVersion, as
+// [Informer.WaitForVersion] does. If the namespace is not there or is removed meanwhile, it returns
+// an error.
 func (m *MultiNamespace[T]) WaitForVersion(ctx context.Context, namespace, resourceVersion string) error {
 	err := errNotThere
 	if f := m.feedOf(namespace); f != nil {

@@ -22,20 +22,23 @@ type Change[T object.Object] struct {
 	Initial bool
 }
 
-// Observe adds an observer: a function that is told of every single change of the store. It is for a program, such as a
-// work queue, that must be told of every state that it can read in the store. A [Handler] is told of fewer changes, because
-// the changes that wait for it are merged: if an object came and went while the handler was busy, the handler hears nothing
-// of it.
+// Observe adds an observer: a function that is told of every single change of the store. It is for
+// a program, such as a work queue, that must be told of every state that it can read in the store.
+// A [Handler] is told of fewer changes, because the changes that wait for it are merged: if an
+// object came and went while the handler was busy, the handler hears nothing of it.
 //
-// observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
-// be quick, and must not call what an index function must not call: [Informer.WaitForVersion], [Informer.Relist], and the Remove of a
-// registration. It may read the store, and call [Registration.RemoveAsync].
+// observe runs on the informer's own goroutine, after the store has the change and before it has
+// the next one. So observe must be quick, and must not call what an index function must not call:
+// [Informer.WaitForVersion], [Informer.Relist], and the Remove of a registration. It may read the
+// store, and call [Registration.RemoveAsync].
 //
-// A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
-// with Initial set. These calls may begin before Observe has returned. [Registration.Synced] is closed when the observer has
-// been told of the first list. Pending is always 0. name stands for the observer in errors.
+// A program may call Observe at any time. If the informer runs already, the observer is first told
+// of every object in the store, with Initial set. These calls may begin before Observe has
+// returned. [Registration.Synced] is closed when the observer has been told of the first list.
+// Pending is always 0. name stands for the observer in errors.
 //
-// If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
+// If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with
+// [ErrStopped].
 func (c *cache[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
 	o := &observer[T]{Registration: newRegistration(), observe: observe}
 	o.waiting = func() int { return 0 }
@@ -50,7 +53,8 @@ func (c *cache[T]) Observe(name string, observe func(Change[T])) (*Registration,
 	return o.Registration, nil
 }
 
-// observer is a function that Observe was given. Only the consumer calls it, and only the consumer ends it.
+// observer is a function that Observe was given. Only the consumer calls it, and only the consumer
+// ends it.
 type observer[T object.Object] struct {
 	*Registration
 	observe func(Change[T])
@@ -77,8 +81,8 @@ func (c *consumer[T]) observe(change Change[T]) {
 	}
 }
 
-// admitObservers adds observers, which begin with the objects that the store has now. It adds all of them before it calls the first:
-// should that end the goroutine, stop ends them all.
+// admitObservers adds observers, which begin with the objects that the store has now. It adds all
+// of them before it calls the first: should that end the goroutine, stop ends them all.
 func (c *consumer[T]) admitObservers(joining []*observer[T]) {
 	known := len(c.observers)
 	for _, o := range joining {
@@ -96,7 +100,8 @@ func (c *consumer[T]) admitObservers(joining []*observer[T]) {
 	}
 }
 
-// dropObservers removes the observers that have been canceled: the function is not running, and it will not run again.
+// dropObservers removes the observers that have been canceled: the function is not running, and it
+// will not run again.
 func (c *consumer[T]) dropObservers() {
 	kept := c.observers[:0]
 	for _, o := range c.observers {

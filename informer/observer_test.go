@@ -65,7 +65,8 @@ func TestObserverIsToldOfEveryChange(t *testing.T) {
 	})
 }
 
-// A handler that is busy hears nothing of an object that came and went. Its store had the object, and an observer is told.
+// A handler that is busy hears nothing of an object that came and went. Its store had the object,
+// and an observer is told.
 func TestObserverHearsWhatHandlersMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a"), informer.Options[*thing]{})

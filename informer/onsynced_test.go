@@ -18,8 +18,8 @@ func (d *diary) withSynced() informer.Handler[*thing] {
 	return h
 }
 
-// OnSynced comes once: after the initial objects, before what happens later, and not after a relist. A handler that comes late has
-// one of its own, also if there are no objects.
+// OnSynced comes once: after the initial objects, before what happens later, and not after a
+// relist. A handler that comes late has one of its own, also if there are no objects.
 func TestOnSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
@@ -43,7 +43,8 @@ func TestOnSynced(t *testing.T) {
 	})
 }
 
-// An event that comes right after the first list comes after OnSynced, whichever goroutine is faster.
+// An event that comes right after the first list comes after OnSynced, whichever goroutine is
+// faster.
 func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	type program interface {
 		AddHandler(informer.Handler[*thing]) (*informer.Registration, error)
@@ -94,8 +95,8 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	}
 }
 
-// What happens to an object of the first list while the list is on its way to the store comes after OnSynced, and is not initial.
-// Only an update is merged with the state that the list had.
+// What happens to an object of the first list while the list is on its way to the store comes after
+// OnSynced, and is not initial. Only an update is merged with the state that the list had.
 func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -161,7 +162,8 @@ func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
 	}
 }
 
-// An informer that is stopped before the store has the first list: what waits for OnSynced comes without it.
+// An informer that is stopped before the store has the first list: what waits for OnSynced comes
+// without it.
 func TestStopBeforeOnSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b", "c", "d"), informer.Options[*thing]{})
@@ -200,7 +202,8 @@ func TestStopBeforeOnSynced(t *testing.T) {
 	})
 }
 
-// Without a first list there is no OnSynced, also when Stop ends Run. If the store has synced, Stop waits for OnSynced.
+// Without a first list there is no OnSynced, also when Stop ends Run. If the store has synced, Stop
+// waits for OnSynced.
 func TestOnSyncedAndStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
@@ -259,7 +262,8 @@ func TestOnSyncedCancels(t *testing.T) {
 	})
 }
 
-// In a MultiNamespace, OnSynced waits for every namespace that there is, and comes once: not for a namespace that comes later.
+// In a MultiNamespace, OnSynced waits for every namespace that there is, and comes once: not for a
+// namespace that comes later.
 func TestMultiOnSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})

@@ -1,11 +1,11 @@
 package informer
 
-// manyChanges: if the map of pending changes has held more keys than this, it is dropped when it is empty, because a map never
-// gives memory back.
+// manyChanges: if the map of pending changes has held more keys than this, it is dropped when it is
+// empty, because a map never gives memory back.
 const manyChanges = 1024
 
-// change holds the news about one object that a handler has not got yet. Whatever happens to the object meanwhile, a change has
-// one of four forms, or is empty:
+// change holds the news about one object that a handler has not got yet. Whatever happens to the
+// object meanwhile, a change has one of four forms, or is empty:
 //
 //	told  gone  there
 //	no    no    yes    OnAdd(obj)
@@ -53,21 +53,22 @@ func (c *change[T]) remove(final T, inferred bool) {
 // empty reports whether nothing is left to tell.
 func (c *change[T]) empty() bool { return !c.there && !c.gone }
 
-// pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. The changes form
-// a linked list, because a change that cancels out is removed from the middle. The links are in the change itself, because
-// container/list would need one more allocation for each change. The caller holds a lock.
+// pending are the changes that wait for a handler: at most one for a key, in the order in which
+// their keys came. The changes form a linked list, because a change that cancels out is removed
+// from the middle. The links are in the change itself, because container/list would need one more
+// allocation for each change. The caller holds a lock.
 type pending[T any] struct {
 	byKey       map[string]*change[T]
 	first, last *change[T]
 	peak        int
 
-	// border is nil, or a mark behind which changes wait until it is lifted. While the first list is on its way, the initial
-	// objects go before it, and everything else behind it.
+	// border is nil, or a mark behind which changes wait until it is lifted. While the first list
+	// is on its way, the initial objects go before it, and everything else behind it.
 	border *change[T]
 }
 
-// add, update and remove record what happened to an object. If no change of the object is pending, the parameter old is the state
-// that the handler knows; otherwise it is not used.
+// add, update and remove record what happened to an object. If no change of the object is pending,
+// the parameter old is the state that the handler knows; otherwise it is not used.
 func (p *pending[T]) add(key string, obj T, initial bool) {
 	c := p.byKey[key]
 	if c == nil {
@@ -108,8 +109,9 @@ func (p *pending[T]) hold() {
 	p.border = p.last
 }
 
-// lift makes the handler call each of fs when it has been told of what is before the border, and then removes the border. If there is
-// no border, the handler calls them after everything that is pending.
+// lift makes the handler call each of fs when it has been told of what is before the border, and
+// then removes the border. If there is no border, the handler calls them after everything that is
+// pending.
 func (p *pending[T]) lift(fs ...func()) {
 	for _, f := range fs {
 		p.insert(&change[T]{mark: f}, p.border)
@@ -126,7 +128,8 @@ func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
 // len returns the number of objects with a pending change.
 func (p *pending[T]) len() int { return len(p.byKey) }
 
-// take removes the oldest change and returns it. If the border is the oldest, or if nothing is pending, take returns nil.
+// take removes the oldest change and returns it. If the border is the oldest, or if nothing is
+// pending, take returns nil.
 func (p *pending[T]) take() *change[T] {
 	c := p.first
 	if c == p.border {

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// FuzzPending plays random histories of a few keys against a handler that takes a change now and then, and compares what
-// the handler knows with what is the case: a handler that applies what it is told must never be told something impossible,
-// and when nothing is pending it knows everything. While there is a border, it is told only of initial objects.
+// FuzzPending plays random histories of a few keys against a handler that takes a change now and
+// then, and compares what the handler knows with what is the case: a handler that applies what it
+// is told must never be told something impossible, and when nothing is pending it knows everything.
+// While there is a border, it is told only of initial objects.
 func FuzzPending(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte{0, 8, 0, 8, 0, 3, 8, 0, 3, 3})

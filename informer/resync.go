@@ -2,8 +2,8 @@ package informer
 
 import "time"
 
-// resync says which objects are offered to a handler again, and when. A period is divided into steps, and each step has its share
-// of the keys that the store had when the period began.
+// resync says which objects are offered to a handler again, and when. A period is divided into
+// steps, and each step has its share of the keys that the store had when the period began.
 type resync struct {
 	period time.Duration
 	begins time.Time // of this period
@@ -12,11 +12,12 @@ type resync struct {
 	steps  int
 }
 
-// maxSteps is the largest number of times that the resync of one handler wakes the consumer in a period.
+// maxSteps is the largest number of times that the resync of one handler wakes the consumer in a
+// period.
 const maxSteps = 100
 
-// newResync returns nil if the period is zero or negative. The first period has no keys, because the handler has just got every
-// object.
+// newResync returns nil if the period is zero or negative. The first period has no keys, because
+// the handler has just got every object.
 func newResync(period time.Duration, now time.Time) *resync {
 	if period <= 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/relist-go/relist/informer"
 )
 
-// An object with a pending change, or whose callback is being called, is not offered again; a change that comes after the
-// offer takes its place.
+// An object with a pending change, or whose callback is being called, is not offered again; a
+// change that comes after the offer takes its place.
 func TestResyncOfPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
@@ -55,8 +55,8 @@ func TestResyncEndsWithHandler(t *testing.T) {
 	})
 }
 
-// A resync is off unless it is asked for. It is spread over its period, leaves out what has a change pending, and a
-// handler that did not ask for it gets none.
+// A resync is off unless it is asked for. It is spread over its period, leaves out what has a
+// change pending, and a handler that did not ask for it gets none.
 func TestResyncIsSpreadAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects, periods = 1000, 3

@@ -37,7 +37,8 @@ func newRig(t *testing.T, f *fake, opts informer.Options[*thing]) *rig {
 	return &rig{Informer: informer.New(f, opts), t: t, fake: f, done: make(chan error, 1)}
 }
 
-// start runs the informer until the test ends, which fails if the informer does not say why it ended.
+// start runs the informer until the test ends, which fails if the informer does not say why it
+// ended.
 func (r *rig) start() {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop = cancel

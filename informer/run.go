@@ -9,12 +9,14 @@ import (
 	"github.com/relist-go/relist/internal/goexit"
 )
 
-// lifetime is how an informer starts and stops. It runs once. The cache's mu guards the fields, but not the channels.
+// lifetime is how an informer starts and stops. It runs once. The cache's mu guards the fields, but
+// not the channels.
 //
-// A Run has two contexts. While the context feeding lives, requests are sent, and the consumer takes entries. While the context
-// telling lives, callbacks begin. Stop ends feeding. Four things end telling, and feeding with it: the end of Run's context, an error
-// for which Reflector.Fatal returns true, a function of the program that ends its goroutine, and the end of Stop's context. The rest
-// is always the same:
+// A Run has two contexts. While the context feeding lives, requests are sent, and the consumer
+// takes entries. While the context telling lives, callbacks begin. Stop ends feeding. Four things
+// end telling, and feeding with it: the end of Run's context, an error for which Reflector.Fatal
+// returns true, a function of the program that ends its goroutine, and the end of Stop's context.
+// The rest is always the same:
 //
 //  1. The consumer finishes its entry, and takes no more. From here on, nobody can add a handler.
 //  2. It waits until the reflectors have ended. If there is a Checkpoint, it saves the store. It closes the queues.
@@ -153,7 +155,8 @@ func (c *cache[T]) stopFrom(ctx context.Context, from queues[T]) error {
 	return nil
 }
 
-// beginStop ends feeding. If there was no Run, beginStop makes sure that there will be none, and returns true.
+// beginStop ends feeding. If there was no Run, beginStop makes sure that there will be none, and
+// returns true.
 func (c *cache[T]) beginStop() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +178,8 @@ func (c *cache[T]) beginStop() bool {
 	return true
 }
 
-// IsStopped reports whether the informer has stopped or is about to: AddHandler and Observe return an error from then on.
+// IsStopped reports whether the informer has stopped or is about to: AddHandler and Observe return
+// an error from then on.
 func (c *cache[T]) IsStopped() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

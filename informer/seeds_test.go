@@ -20,11 +20,13 @@ var (
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds and TestSimulationOfRestarts play; negative for all")
 )
 
-// TestSeeds plays random lives to a MultiNamespace and to an Informer: handlers and observers come late, are slow, pick, are
-// removed and canceled; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
-// Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none begins after its end.
-// A namespace that was removed is gone from every handler. In the end every handler has what the store has, which is what the
-// server has; and after a Stop in the middle of changes, what the store has.
+// TestSeeds plays random lives to a MultiNamespace and to an Informer: handlers and observers come
+// late, are slow, pick, are removed and canceled; namespaces come and go, also several times at
+// once, and are refused; objects change while nobody watches. Whatever happens, no handler is told
+// what cannot be true, two callbacks of one never run together, and none begins after its end. A
+// namespace that was removed is gone from every handler. In the end every handler has what the
+// store has, which is what the server has; and after a Stop in the middle of changes, what the
+// store has.
 //
 //	go test -race ./informer -run TestSeeds -v -seeds=10000    # two minutes
 //	go test -race ./informer -run TestSeeds -v -seed=42
@@ -110,7 +112,8 @@ func newLife(t *testing.T, seed uint64, total *tally) *life {
 	return l
 }
 
-// namespace is one that something happens in. An Informer has one, so that as much happens to it as to a MultiNamespace.
+// namespace is one that something happens in. An Informer has one, so that as much happens to it as
+// to a MultiNamespace.
 func (l *life) namespace() string {
 	if l.multi == nil {
 		return "n0"
@@ -267,7 +270,8 @@ func (l *life) removeNamespace(namespace string) {
 	}
 }
 
-// scramble adds and removes a namespace from several goroutines at once. Half of them wait until it has been removed.
+// scramble adds and removes a namespace from several goroutines at once. Half of them wait until it
+// has been removed.
 func (l *life) scramble(namespace string) {
 	if l.multi == nil {
 		return
@@ -289,7 +293,8 @@ func (l *life) scramble(namespace string) {
 	all.Wait()
 }
 
-// settle lets everything come to rest: every handler has what the store has, and the store what the server has.
+// settle lets everything come to rest: every handler has what the store has, and the store what the
+// server has.
 func (l *life) settle() {
 	for i := range 4 {
 		f := l.town.in(fmt.Sprint("n", i))
@@ -328,7 +333,8 @@ func (l *life) settle() {
 	}
 }
 
-// end ends the informer in the middle of changes: by its context, or by Stop, which may be given too little time.
+// end ends the informer in the middle of changes: by its context, or by Stop, which may be given
+// too little time.
 func (l *life) end() {
 	l.join()
 	l.changes(10)

@@ -12,9 +12,9 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// Wherever an informer is when its context ends, Run returns at once: the clock of the bubble does not move. It waits for
-// code of the program's own, and for nothing else; then nothing is left, neither a goroutine, without which the bubble
-// could not end, nor a callback.
+// Wherever an informer is when its context ends, Run returns at once: the clock of the bubble does
+// not move. It waits for code of the program's own, and for nothing else; then nothing is left,
+// neither a goroutine, without which the bubble could not end, nor a callback.
 func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -11,9 +11,9 @@ import (
 	"github.com/relist-go/relist/informer"
 )
 
-// TestStress adds and removes handlers, from many goroutines and from callbacks, while the informer starts, runs and stops
-// and the server is busy. It is about the race detector and deadlocks: real goroutines, real time, and nobody waits for
-// anything that is not promised.
+// TestStress adds and removes handlers, from many goroutines and from callbacks, while the informer
+// starts, runs and stops and the server is busy. It is about the race detector and deadlocks: real
+// goroutines, real time, and nobody waits for anything that is not promised.
 func TestStress(t *testing.T) {
 	for round := range 30 {
 		f := newFake("a", "b", "c")

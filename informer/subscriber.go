@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// subscriber is a handler and its pending changes. The consumer adds changes, and the subscriber's goroutine takes them.
+// subscriber is a handler and its pending changes. The consumer adds changes, and the subscriber's
+// goroutine takes them.
 type subscriber[T object.Object] struct {
 	*Registration
 	handler Handler[T]
@@ -62,11 +63,12 @@ func (s *subscriber[T]) deleted(key string, old, final T, inferred bool) {
 	s.tell(func(p *pending[T]) { p.remove(key, old, final, inferred) })
 }
 
-// awaitSynced makes later changes wait until markSynced is called: only initial objects are told before.
+// awaitSynced makes later changes wait until markSynced is called: only initial objects are told
+// before.
 func (s *subscriber[T]) awaitSynced() { s.tell((*pending[T]).hold) }
 
-// markSynced records that no more initial objects come. There are two marks, because OnSynced may end the handler, and then the
-// second mark is dropped.
+// markSynced records that no more initial objects come. There are two marks, because OnSynced may
+// end the handler, and then the second mark is dropped.
 func (s *subscriber[T]) markSynced() {
 	s.tell(func(p *pending[T]) {
 		p.lift(func() {
@@ -86,7 +88,8 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
-// finish lets the handler be told what is pending now, and nothing after that. Then the handler ends.
+// finish lets the handler be told what is pending now, and nothing after that. Then the handler
+// ends.
 func (s *subscriber[T]) finish() {
 	s.tell(func(p *pending[T]) {
 		p.lift()
@@ -95,7 +98,8 @@ func (s *subscriber[T]) finish() {
 	})
 }
 
-// remind offers again the objects that are due, except an object that has a pending change or a running callback.
+// remind offers again the objects that are due, except an object that has a pending change or a
+// running callback.
 func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	for _, key := range s.resync.due(now, objects.Keys) {
 		obj, ok := objects.Get(key)
@@ -110,7 +114,8 @@ func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	}
 }
 
-// run calls the callbacks until the registration or ctx ends. If a callback ends the goroutine, run calls fail, which ends ctx.
+// run calls the callbacks until the registration or ctx ends. If a callback ends the goroutine, run
+// calls fail, which ends ctx.
 func (s *subscriber[T]) run(ctx context.Context, fail context.CancelCauseFunc) {
 	goexit.Do(func() {
 		for c := s.next(ctx); c != nil; c = s.next(ctx) {
@@ -153,8 +158,8 @@ func (s *subscriber[T]) next(ctx context.Context) *change[T] {
 	return nil
 }
 
-// drop removes the pending changes. It also sets over, because the consumer may not have noticed yet that the handler has ended:
-// from then on tell adds no change.
+// drop removes the pending changes. It also sets over, because the consumer may not have noticed
+// yet that the handler has ended: from then on tell adds no change.
 func (s *subscriber[T]) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,8 +198,8 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	}
 }
 
-// filter rewrites a change for the handler, as if objects that do not pass the filter did not exist. It returns false if no
-// callback is needed.
+// filter rewrites a change for the handler, as if objects that do not pass the filter did not
+// exist. It returns false if no callback is needed.
 func (s *subscriber[T]) filter(c *change[T]) bool {
 	was := s.passing[c.key]
 	is := c.there && s.handler.Filter(c.obj)

@@ -10,12 +10,13 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// WaitForSync waits until the store holds the first list. If ctx ends first, it returns a [*SyncError], which says what is in the
-// way (for example, that the server refuses the list) and since when. If Run ends or has ended before, the error satisfies
-// errors.Is with [ErrStopped]. A program may call WaitForSync before Run.
+// WaitForSync waits until the store holds the first list. If ctx ends first, it returns a
+// [*SyncError], which says what is in the way (for example, that the server refuses the list) and
+// since when. If Run ends or has ended before, the error satisfies errors.Is with [ErrStopped]. A
+// program may call WaitForSync before Run.
 //
-// Handlers may get the last objects of the list later: see [Registration.Synced]. Index functions, and the functions of
-// [reflector.Trace], must not call WaitForSync.
+// Handlers may get the last objects of the list later: see [Registration.Synced]. Index functions,
+// and the functions of [reflector.Trace], must not call WaitForSync.
 func (in *Informer[T]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-in.Synced():
@@ -37,11 +38,12 @@ func (in *Informer[T]) WaitForSync(ctx context.Context) error {
 
 // SyncError is the error of [Informer.WaitForSync] if its context has ended.
 type SyncError struct {
-	// Status is that of the reflector. Its LastError is the last failure, and FailingSince says since when requests have failed.
+	// Status is that of the reflector. Its LastError is the last failure, and FailingSince says
+	// since when requests have failed.
 	Status reflector.Status
 
-	// Objects is the number of objects in the store. Waiting is the number of objects in the queue, with changes that are not in
-	// the store yet. Both are zero until the whole list has come.
+	// Objects is the number of objects in the store. Waiting is the number of objects in the queue,
+	// with changes that are not in the store yet. Both are zero until the whole list has come.
 	Objects, Waiting int
 
 	// At is when the wait ended.
@@ -51,8 +53,8 @@ type SyncError struct {
 	Err error
 }
 
-// Unwrap returns the error of the context and the last failure. So errors.Is finds context.DeadlineExceeded, and
-// apierrors.IsForbidden finds the refusal of a server.
+// Unwrap returns the error of the context and the last failure. So errors.Is finds
+// context.DeadlineExceeded, and apierrors.IsForbidden finds the refusal of a server.
 func (e *SyncError) Unwrap() []error {
 	if e.Status.LastError == nil {
 		return []error{e.Err}
@@ -101,8 +103,8 @@ func (e *SyncError) doing() string {
 
 func (e *SyncError) ago(t time.Time) time.Duration { return e.At.Sub(t).Round(time.Millisecond) }
 
-// LateError is the error of [MultiNamespace.WaitForSync] if its context has ended, and of [Group.WaitForSync] if that or the group
-// has.
+// LateError is the error of [MultiNamespace.WaitForSync] if its context has ended, and of
+// [Group.WaitForSync] if that or the group has.
 type LateError struct {
 	Of   int          // how many namespaces or members were waited for
 	Late []LateMember // those that have not synced, by name; at least one
@@ -133,8 +135,8 @@ func (e *LateError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the errors of those that are late, so that errors.Is finds context.DeadlineExceeded, and apierrors.IsForbidden finds
-// the refusal of one of them.
+// Unwrap returns the errors of those that are late, so that errors.Is finds
+// context.DeadlineExceeded, and apierrors.IsForbidden finds the refusal of one of them.
 func (e *LateError) Unwrap() []error {
 	all := make([]error, len(e.Late))
 	for i, late := range e.Late {

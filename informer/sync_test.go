@@ -41,8 +41,8 @@ func TestWaitForSync(t *testing.T) {
 	})
 }
 
-// When the store has the first list, it also has the version of that list, even if the list was empty. The reflector is held up
-// after it has given the list to the queue.
+// When the store has the first list, it also has the version of that list, even if the list was
+// empty. The reflector is held up after it has given the list to the queue.
 func TestWaitForSyncKnowsTheVersion(t *testing.T) {
 	for _, objects := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {

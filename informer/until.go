@@ -8,16 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// WaitUntil waits until the object of key in the store is as a program wants it. It calls holds when the store has synced, and
-// again after changes of that key, until holds returns true. The arguments are the object and true, or the zero T and false if
-// there is no such object. If the object changes several times at once, holds may see only the latest state.
+// WaitUntil waits until the object of key in the store is as a program wants it. It calls holds
+// when the store has synced, and again after changes of that key, until holds returns true. The
+// arguments are the object and true, or the zero T and false if there is no such object. If the
+// object changes several times at once, holds may see only the latest state.
 //
 //	err := cache.WaitUntil(ctx, "shop/web-0", func(pod *Pod, exists bool) bool { return exists && pod.Status.Phase == "Running" })
 //	err := cache.WaitUntil(ctx, "shop/web-0", func(_ *Pod, exists bool) bool { return !exists })
 //
-// If ctx ends first, WaitUntil returns ctx.Err(), or a [*SyncError] if the store has not synced. If Run ends or has ended, the
-// error satisfies errors.Is with [ErrStopped]. holds runs on the goroutine of the caller. Callbacks may call WaitUntil; it does
-// not wait for callbacks. Index functions and the functions of [reflector.Trace] must not call it.
+// If ctx ends first, WaitUntil returns ctx.Err(), or a [*SyncError] if the store has not synced. If
+// Run ends or has ended, the error satisfies errors.Is with [ErrStopped]. holds runs on the
+// goroutine of the caller. Callbacks may call WaitUntil; it does not wait for callbacks. Index
+// functions and the functions of [reflector.Trace] must not call it.
 func (in *Informer[T]) WaitUntil(ctx context.Context, key string, holds func(obj T, exists bool) bool) error {
 	if err := in.WaitForSync(ctx); err != nil {
 		return err

@@ -14,9 +14,10 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// The store's version is never ahead of what has been applied. Each object is made at a version of its own, and a bookmark
-// follows it; an index function, which runs before an object is applied, looks at what the store says it has already.
-// Real goroutines: the consumer has to take entries while a bookmark is being noted.
+// The store's version is never ahead of what has been applied. Each object is made at a version of
+// its own, and a bookmark follows it; an index function, which runs before an object is applied,
+// looks at what the store says it has already. Real goroutines: the consumer has to take entries
+// while a bookmark is being noted.
 func TestVersionIsNotAhead(t *testing.T) {
 	const objects = 3000
 	for range 10 {
@@ -52,8 +53,8 @@ func TestVersionIsNotAhead(t *testing.T) {
 	}
 }
 
-// Out of the queue of keys a change may come before one that is older: of a list, whose order is not that of versions, and
-// of a key that was queued already.
+// Out of the queue of keys a change may come before one that is older: of a list, whose order is
+// not that of versions, and of a key that was queued already.
 func TestVersionIsNotAheadOfOtherKeys(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
 		"a list":   func(f *fake) { f.Gap(func() { f.set("b", 1); f.set("a", 1) }) },
@@ -89,8 +90,8 @@ func TestVersionIsNotAheadOfOtherKeys(t *testing.T) {
 	}
 }
 
-// A server that was restored from a backup is at an older version than the store, whose version goes back with it: to
-// that of the list, or of what has come since.
+// A server that was restored from a backup is at an older version than the store, whose version
+// goes back with it: to that of the list, or of what has come since.
 func TestVersionGoesBackWithTheServer(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -151,8 +152,9 @@ func TestVersionGoesBackWithTheServer(t *testing.T) {
 	}
 }
 
-// A server that was restored from a backup gives its versions out again: an object of the new history can have the UID and
-// the version that it had in the old one, and other content. The handlers are told, and of nothing that is equal.
+// A server that was restored from a backup gives its versions out again: an object of the new
+// history can have the UID and the version that it had in the old one, and other content. The
+// handlers are told, and of nothing that is equal.
 func TestSameVersionOfAnotherHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")

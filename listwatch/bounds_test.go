@@ -17,8 +17,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// neverEnds answers with head, and then with more until the client closes the body. It reports how many bytes of the answer the client
-// took, counted before compression. The body is a pipe, because a connection would take bytes that the client does not.
+// neverEnds answers with head, and then with more until the client closes the body. It reports how
+// many bytes of the answer the client took, counted before compression. The body is a pipe, because
+// a connection would take bytes that the client does not.
 type neverEnds struct {
 	head, more string
 	compressed bool

@@ -46,11 +46,11 @@ type Options[T object.Object] struct {
 	LabelSelector string
 	FieldSelector string
 
-	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that several replicas of a program
-	// split one resource between them; [Shard] writes one. It is an alpha feature of kube-apiserver 1.36, behind the feature
-	// gate ShardedListAndWatch. A server that does not know the feature sends everything. Then the request fails with
-	// [ErrShardIgnored] at the first object of another shard.
-	// https://kep.k8s.io/5866
+	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that
+	// several replicas of a program split one resource between them; [Shard] writes one. It is an
+	// alpha feature of kube-apiserver 1.36, behind the feature gate ShardedListAndWatch. A server
+	// that does not know the feature sends everything. Then the request fails with
+	// [ErrShardIgnored] at the first object of another shard. https://kep.k8s.io/5866
 	ShardSelector string
 
 	// Encoding is the format in which the Client asks for objects. JSON is the second
@@ -65,12 +65,12 @@ type Options[T object.Object] struct {
 	// member that does not exist drops nothing. New returns an error if a path is malformed,
 	// or if it would drop a member that identifies the object, such as metadata.name.
 	//
-	// The server sends the dropped members all the same, except for metadata.managedFields if it knows how to leave them out; the
-	// Accept header asks for that. A member for which T has no field is
-	// not decoded in any case, so there is no need to drop it. In protobuf, the tags of T's
-	// fields (protobuf:"bytes,1,..."), which generated types have, say where a member is; New
-	// returns an error if they are missing, as in a [Raw]. New also returns an error if the Encoding cannot
-	// drop members.
+	// The server sends the dropped members all the same, except for metadata.managedFields if it
+	// knows how to leave them out; the Accept header asks for that. A member for which T has no
+	// field is not decoded in any case, so there is no need to drop it. In protobuf, the tags of
+	// T's fields (protobuf:"bytes,1,..."), which generated types have, say where a member is; New
+	// returns an error if they are missing, as in a [Raw]. New also returns an error if the
+	// Encoding cannot drop members.
 	Drop []string
 
 	// MetadataOnly asks the server to send only the metadata of each object. The other fields
@@ -165,8 +165,8 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.
 	return page, nil
 }
 
-// ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a
-// page.
+// ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of
+// objects, except the last one of a page.
 func (c *Client[T]) ListParts(
 	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, source.Meta, bool), part func(source.Part[T]) error,
 ) (*source.Page[T], error) {
@@ -267,9 +267,9 @@ func (c *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Met
 	return obj, meta, nil
 }
 
-// Do sends a request whose answer is one object, and decodes the answer as Get does, within the same bound; package writer uses
-// it. Do sets Accept and Status of the request. If the server has accepted the request but its answer cannot be used, the error
-// says so.
+// Do sends a request whose answer is one object, and decodes the answer as Get does, within the
+// same bound; package writer uses it. Do sets Accept and Status of the request. If the server has
+// accepted the request but its answer cannot be used, the error says so.
 func (c *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, source.Meta, error) {
 	req.Accept, req.Status = c.decoder.acceptObject(), c.decoder.status()
 	resp, err := c.client.Do(ctx, method, req, body)

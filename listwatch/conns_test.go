@@ -16,8 +16,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// serveInMemory starts a server and returns a client for it, in a bubble: net/http gives a connection up if one of its goroutines is
-// late by 50 ms.
+// serveInMemory starts a server and returns a client for it, in a bubble: net/http gives a
+// connection up if one of its goroutines is late by 50 ms.
 func serveInMemory(t *testing.T, config transport.Config, handler http.HandlerFunc) *transport.Client {
 	t.Helper()
 	network := memnet.New()
@@ -35,7 +35,8 @@ func serveInMemory(t *testing.T, config transport.Config, handler http.HandlerFu
 	return client
 }
 
-// A list has three pages. After some of them the server closes the connection, as if it was started again then.
+// A list has three pages. After some of them the server closes the connection, as if it was started
+// again then.
 func TestConnectionsOfAList(t *testing.T) {
 	tests := map[string]struct {
 		closes     string // after which pages

@@ -129,7 +129,8 @@ func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersi
 	return obj, meta, nil
 }
 
-// decode decodes an object. kind is that of an item that names none; only a Raw is given it here, because its bytes are copied here.
+// decode decodes an object. kind is that of an item that names none; only a Raw is given it here,
+// because its bytes are copied here.
 func (e *encoded) decode(object []byte, kind schema.GroupVersionKind, into any) error {
 	if !e.raw {
 		return e.unmarshal(object, into)

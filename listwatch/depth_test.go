@@ -15,7 +15,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// depths are lists and watches of objects that are nested as deeply as a decoder goes, a level deeper, 100,000 levels, and not.
+// depths are lists and watches of objects that are nested as deeply as a decoder goes, a level
+// deeper, 100,000 levels, and not.
 func depths() []wireFormat {
 	const most = 10_000
 	each := func(object func(name string, levels int) string) (objects []string) {
@@ -53,8 +54,8 @@ func depths() []wireFormat {
 	}
 }
 
-// An object that is nested too deeply for a decoder is one bad object, of a list and of a watch. What a decoder accepts in a list, it
-// accepts in an event, too.
+// An object that is nested too deeply for a decoder is one bad object, of a list and of a watch.
+// What a decoder accepts in a list, it accepts in an event, too.
 func TestDepthOfObjects(t *testing.T) {
 	for i, f := range depths() {
 		t.Run(fmt.Sprint(f.MediaType(), " ", i), func(t *testing.T) {

@@ -19,15 +19,17 @@ import (
 
 var errMalformed = format.ErrMalformed
 
-// malformed is an error that says that an answer did not come from a working API server, see [source.IsMalformed].
+// malformed is an error that says that an answer did not come from a working API server, see
+// [source.IsMalformed].
 type malformed struct{ error }
 
 func (malformed) Malformed() bool { return true }
 func (e malformed) Unwrap() error { return e.error }
 
-// isMalformed reports whether err says that an answer did not come from a working API server: it was, for example, a proxy's HTML,
-// invalid JSON, or a frame that is not an event; or it is not the answer to the request, as with [ErrShardIgnored]. A connection
-// that was cut in the middle of an answer is not malformed.
+// isMalformed reports whether err says that an answer did not come from a working API server: it
+// was, for example, a proxy's HTML, invalid JSON, or a frame that is not an event; or it is not the
+// answer to the request, as with [ErrShardIgnored]. A connection that was cut in the middle of an
+// answer is not malformed.
 func isMalformed(err error) bool {
 	var (
 		syntactic *jsontext.SyntacticError

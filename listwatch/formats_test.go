@@ -140,7 +140,8 @@ func TestKnownItemsInEachFormat(t *testing.T) {
 	})
 }
 
-// A frame that is too large is one lost object, and so is an object of another kind, whatever the event says that has become of it.
+// A frame that is too large is one lost object, and so is an object of another kind, whatever the
+// event says that has become of it.
 func TestLostObjectsInEachFormat(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, f wireFormat) {
 		large := strings.Repeat("x", 20_000)

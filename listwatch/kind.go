@@ -24,8 +24,9 @@ type expected struct {
 	kind    string // "": not known yet
 	partial bool   // metadata alone is asked for, and whole objects are taken
 
-	// guessed is true if no object has named the kind: it is the name of a list without List. The author of a custom resource may
-	// call a list of Orders a ShopList. So two objects of one other kind disprove the guess, if none has confirmed it before.
+	// guessed is true if no object has named the kind: it is the name of a list without List. The
+	// author of a custom resource may call a list of Orders a ShopList. So two objects of one other
+	// kind disprove the guess, if none has confirmed it before.
 	guessed bool
 	rival   string // the kind of the last object that was refused because of a guess
 }
@@ -62,8 +63,8 @@ func (e *expected) check(kind []byte) error {
 	return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
 }
 
-// suspect is check, and also notes a kind that is not the expected one. If that was guessed, the next
-// object of the noted kind is right.
+// suspect is check, and also notes a kind that is not the expected one. If that was guessed, the
+// next object of the noted kind is right.
 func (e *expected) suspect(kind []byte) error {
 	err := e.check(kind)
 	if err != nil {
@@ -72,7 +73,8 @@ func (e *expected) suspect(kind []byte) error {
 	return err
 }
 
-// learn notes the kind of an object that check has accepted and that could be decoded. It reports whether that is news.
+// learn notes the kind of an object that check has accepted and that could be decoded. It reports
+// whether that is news.
 func (e *expected) learn(kind []byte) bool {
 	if len(kind) == 0 || string(kind) == partialKind || e.kind == partialKind || string(kind) == e.kind && !e.guessed {
 		return false
@@ -81,8 +83,8 @@ func (e *expected) learn(kind []byte) bool {
 	return true
 }
 
-// keep puts the kind that a list has told where watches look for it. A list that selects objects, such as one by its
-// name, is often empty, and then the guess from its own kind is no news.
+// keep puts the kind that a list has told where watches look for it. A list that selects objects,
+// such as one by its name, is often empty, and then the guess from its own kind is no news.
 func (e expected) keep(in *atomic.Pointer[expected], selects bool) {
 	if !selects || e.kind != "" && !e.guessed {
 		in.Store(&e)
@@ -123,8 +125,8 @@ func setMissingKind[T any](obj T, kind schema.GroupVersionKind) {
 	}
 }
 
-// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList. If the list has not told
-// its kind yet, itemKind takes the one that other items or an earlier page have told.
+// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList. If the list has not
+// told its kind yet, itemKind takes the one that other items or an earlier page have told.
 func itemKind(list metav1.TypeMeta, told string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(list.APIVersion, cmp.Or(strings.TrimSuffix(list.Kind, "List"), told))
 }

@@ -157,7 +157,8 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 	}
 }
 
-// The pages of a list are of one kind: an object of another kind that begins a later page is bad, and not those behind it.
+// The pages of a list are of one kind: an object of another kind that begins a later page is bad,
+// and not those behind it.
 func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 	const (
 		foo = `{"kind":"Foo","metadata":{"name":"f"}}`
@@ -200,7 +201,8 @@ func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 	}
 }
 
-// A list of one object is often empty, because the object is gone. It says nothing new about the kind.
+// A list of one object is often empty, because the object is gone. It says nothing new about the
+// kind.
 func TestListOfOneObjectDoesNotForgetTheKind(t *testing.T) {
 	const order = `{"kind":"Order","metadata":{"name":"a"}}`
 	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {

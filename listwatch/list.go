@@ -58,8 +58,8 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts p
 	return &p.page, nil
 }
 
-// A part of a page is handed over when it has partObjects objects or partBytes bytes. A transaction of a database of so many rows is
-// cheap, and a part of that size does not count in memory.
+// A part of a page is handed over when it has partObjects objects or partBytes bytes. A transaction
+// of a database of so many rows is cheap, and a part of that size does not count in memory.
 const (
 	partObjects = 256
 	partBytes   = 1 << 20
@@ -78,8 +78,9 @@ type pageDecoder[T object.Object] struct {
 	kind expected
 	size int // of the objects in page, in bytes
 
-	// waiting are items that cannot be decoded before the kind of the items is known. They name none, and the kind of the list may
-	// stand behind them. Or they name another kind than the list, and a second item tells which is right; at most partObjects wait.
+	// waiting are items that cannot be decoded before the kind of the items is known. They name
+	// none, and the kind of the list may stand behind them. Or they name another kind than the
+	// list, and a second item tells which is right; at most partObjects wait.
 	waiting [][]byte
 
 	unnamed bool // the kind is a guess that nothing contradicts: the items name none
@@ -105,7 +106,8 @@ func (p *pageDecoder[T]) item(object []byte) error {
 	return p.use(object, kind)
 }
 
-// mustWait reports whether an item of this kind cannot be used yet. The items behind one that waits for the list's kind wait, too.
+// mustWait reports whether an item of this kind cannot be used yet. The items behind one that waits
+// for the list's kind wait, too.
 func (p *pageDecoder[T]) mustWait(kind []byte) bool {
 	if p.kind.guessed {
 		return len(p.waiting) < partObjects && p.kind.suspect(kind) != nil
@@ -154,7 +156,8 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 	obj, meta, known := reuse(p.encoding, object, p.known)
 	if !known {
 		var bad *source.ObjectError
-		// A list of custom resources has its kind after its items, but there each item names its own kind.
+		// A list of custom resources has its kind after its items, but there each item names its
+		// own kind.
 		if obj, meta, bad = p.decoder.decode(p.encoding, object, p.itemKind()); bad != nil {
 			return p.bad(object, bad)
 		}
@@ -192,7 +195,8 @@ func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
 	return p.decoder.version.WithKind(kind.Kind)
 }
 
-// finish returns an error if the answer was not a list: servers and proxies answer other things, too, with a 200.
+// finish returns an error if the answer was not a list: servers and proxies answer other things,
+// too, with a 200.
 func (p *pageDecoder[T]) finish() error {
 	if p.list.Kind == "Table" || p.list.Kind == "Status" {
 		return fmt.Errorf("%w: a %s instead of a list", errMalformed, p.list.Kind)

@@ -7,11 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Origin says what the objects of a [Client] are, as one line of JSON: the server's URL, the resource, the namespace, the selectors,
-// and the members that are left out of each object. Two Clients with the same Origin bring the same objects, unless a Transform
-// changes them. A program that saves objects keeps the Origin beside them, and does not use saved objects of another Origin.
+// Origin says what the objects of a [Client] are, as one line of JSON: the server's URL, the
+// resource, the namespace, the selectors, and the members that are left out of each object. Two
+// Clients with the same Origin bring the same objects, unless a Transform changes them. A program
+// that saves objects keeps the Origin beside them, and does not use saved objects of another
+// Origin.
 //
-// The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same as in every other one.
+// The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same
+// as in every other one.
 func (c *Client[T]) Origin() string {
 	text, err := json.Marshal(struct {
 		Server        string   `json:"server"`
@@ -42,8 +45,8 @@ func (c *Client[T]) drops() []string {
 	return slices.Compact(slices.Sorted(slices.Values(c.opts.Drop)))
 }
 
-// canonical returns a label selector with its requirements in order, so that equal selectors are equal texts. It returns a
-// selector that it cannot read as it is.
+// canonical returns a label selector with its requirements in order, so that equal selectors are
+// equal texts. It returns a selector that it cannot read as it is.
 func canonical(selector string) string {
 	parsed, err := labels.Parse(selector)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// listText returns the JSON of a list of objects named o0000 and so on. If the map has an item, it stands instead of the object.
+// listText returns the JSON of a list of objects named o0000 and so on. If the map has an item, it
+// stands instead of the object.
 func listText(objects int, members string, instead map[int]string) string {
 	var text strings.Builder
 	text.WriteString(`{"kind":"ConfigMapList","apiVersion":"v1",` + members + `"items":[`)
@@ -227,7 +228,8 @@ func TestEachOfAnAnswerThatIsWrong(t *testing.T) {
 	}
 }
 
-// An error of the receiver ends the list and comes back as it is, also one that would mean something if the server had sent it.
+// An error of the receiver ends the list and comes back as it is, also one that would mean
+// something if the server had sent it.
 func TestEachReturnsTheErrorOfAPart(t *testing.T) {
 	for _, refusal := range []error{errors.New("no room"), io.EOF, apierrors.NewResourceExpired("too old"), fmt.Errorf("row: %w", io.ErrUnexpectedEOF)} {
 		for _, fails := range []int{1, 2, 3, 5} { // 5 is of a later page, where a 410 of the server begins the list again

@@ -16,12 +16,14 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Raw is a whole object of any kind as bytes, with its identity. It is for a program that keeps objects or passes them on, and does
-// not look inside: a tree of maps, as unstructured.Unstructured is, takes several times the memory and the time.
+// Raw is a whole object of any kind as bytes, with its identity. It is for a program that keeps
+// objects or passes them on, and does not look inside: a tree of maps, as unstructured.Unstructured
+// is, takes several times the memory and the time.
 //
-// The bytes are those that the server sent, except in two places. The items of a list lack their kind and apiVersion: in JSON they
-// get them, first of all members, as kube-apiserver writes them, so that an object has the same bytes from a list, from a watch and
-// from a Get. (In protobuf none of the three has a kind.) Members that [Options.Drop] names are missing.
+// The bytes are those that the server sent, except in two places. The items of a list lack their
+// kind and apiVersion: in JSON they get them, first of all members, as kube-apiserver writes them,
+// so that an object has the same bytes from a list, from a watch and from a Get. (In protobuf none
+// of the three has a kind.) Members that [Options.Drop] names are missing.
 //
 // A Raw must not be changed. Several goroutines may read it.
 type Raw struct {
@@ -31,9 +33,9 @@ type Raw struct {
 	data            []byte
 }
 
-// ParseRaw returns the object that data holds: its JSON, or its protobuf message, which it recognizes by the first byte. It copies
-// data. It returns an error if data is not one well-formed object with a metadata.name, but does not check the fields of a message
-// beyond the metadata.
+// ParseRaw returns the object that data holds: its JSON, or its protobuf message, which it
+// recognizes by the first byte. It copies data. It returns an error if data is not one well-formed
+// object with a metadata.name, but does not check the fields of a message beyond the metadata.
 func ParseRaw(data []byte) (*Raw, error) {
 	raw := &Raw{}
 	err := raw.Unmarshal(data)
@@ -58,7 +60,8 @@ func (r *Raw) GetUID() types.UID { return r.uid }
 // GetResourceVersion returns the resourceVersion.
 func (r *Raw) GetResourceVersion() string { return r.resourceVersion }
 
-// Bytes returns the object: its JSON, or its protobuf message without the envelope. The caller must not change them.
+// Bytes returns the object: its JSON, or its protobuf message without the envelope. The caller must
+// not change them.
 func (r *Raw) Bytes() []byte { return r.data }
 
 // Size returns the number of bytes of the object.
@@ -67,7 +70,8 @@ func (r *Raw) Size() int { return len(r.data) }
 // IsJSON reports whether Bytes are JSON. Otherwise they are a protobuf message.
 func (r *Raw) IsJSON() bool { return len(r.data) > 0 && r.data[0] == '{' } // a field with this tag would be a group
 
-// String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
+// String returns namespace/name, or name if there is no namespace. It shows nothing of the content,
+// which may be a Secret.
 func (r *Raw) String() string { return object.Key(r) }
 
 // MarshalJSON returns Bytes. It returns an error if they are not JSON.
@@ -83,8 +87,8 @@ func (r *Raw) UnmarshalJSON(object []byte) error {
 	return r.parse(object, schema.GroupVersionKind{})
 }
 
-// Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they are; encoding/json would write <
-// in another way.
+// Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they
+// are; encoding/json would write < in another way.
 func (r *Raw) Marshal() ([]byte, error) { return r.data, nil }
 
 // Unmarshal keeps a copy of an object: of its protobuf message, or of its JSON.
@@ -96,7 +100,8 @@ func (r *Raw) Unmarshal(data []byte) error {
 	return r.parseMessage(data)
 }
 
-// parseMessage keeps a copy of a protobuf message. The metadata are its first field, whatever the kind.
+// parseMessage keeps a copy of a protobuf message. The metadata are its first field, whatever the
+// kind.
 func (r *Raw) parseMessage(message []byte) error {
 	const (
 		metadata = 1
@@ -142,11 +147,11 @@ var errNotObject = errors.New("not a JSON object")
 // lenient holds the rules for the inside of an object; see parse.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// parse keeps a copy of an object's JSON. If the object names neither kind nor apiVersion, the copy gets those of kind, unless kind
-// is empty.
+// parse keeps a copy of an object's JSON. If the object names neither kind nor apiVersion, the copy
+// gets those of kind, unless kind is empty.
 //
-// The object need not be good JSON inside: a name may occur twice, and strings need not be UTF-8, because some servers store such
-// objects. Of two equal names in the metadata, the first counts.
+// The object need not be good JSON inside: a name may occur twice, and strings need not be UTF-8,
+// because some servers store such objects. Of two equal names in the metadata, the first counts.
 func (r *Raw) parse(object []byte, kind schema.GroupVersionKind) error {
 	object = trimSpace(object)
 	if !isJSON(object) {
@@ -183,7 +188,8 @@ func appendKind(dst []byte, kind schema.GroupVersionKind) []byte {
 	return dst
 }
 
-// keep copies what is kept of an object whose bytes are start and rest. The four texts are one allocation.
+// keep copies what is kept of an object whose bytes are start and rest. The four texts are one
+// allocation.
 func (r *Raw) keep(id wire.Identity, start, rest []byte) {
 	text := string(id.Namespace) + string(id.Name) + string(id.UID) + string(id.ResourceVersion)
 	next := func(part []byte) string {
@@ -224,8 +230,8 @@ func readTop(object []byte) (t top) {
 	return t
 }
 
-// identify reads what identifies an object. It is strict where [wire.IdentityOf] is lenient: a member that is there and not a string
-// is an error, because the object would be taken for another.
+// identify reads what identifies an object. It is strict where [wire.IdentityOf] is lenient: a
+// member that is there and not a string is an error, because the object would be taken for another.
 func identify(metadata []byte) (id wire.Identity, err error) {
 	switch {
 	case len(metadata) == 0 || metadata[0] == 'n': // null

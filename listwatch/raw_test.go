@@ -126,8 +126,8 @@ func newClient(t testing.TB, url string) *transport.Client {
 	return client
 }
 
-// An object has the same bytes from a list, from a watch and from a Get, in every format, with members that are dropped and
-// without.
+// An object has the same bytes from a list, from a watch and from a Get, in every format, with
+// members that are dropped and without.
 func TestRawIsTheSameFromEverywhere(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	for _, obj := range []map[string]any{
@@ -236,7 +236,8 @@ func TestRawDropsNothingFromProtobuf(t *testing.T) {
 	}
 }
 
-// FuzzRaw parses any bytes. What is taken is equivalent to what came in, and has the identity that a decoder finds.
+// FuzzRaw parses any bytes. What is taken is equivalent to what came in, and has the identity that
+// a decoder finds.
 func FuzzRaw(f *testing.F) {
 	f.Add([]byte(rawPod))
 	f.Add([]byte(` {"x":{"metadata":1},"metadata":{"name":"a","labels":{"uid":"\ud800"}}, "z":[1e5,null]} `))

@@ -21,8 +21,8 @@ type rawItem struct {
 	raw  *Raw
 }
 
-// rawUnmarshaler returns a function that decodes an object into a *rawItem. JSON is not decoded: its bytes are checked and copied,
-// once.
+// rawUnmarshaler returns a function that decodes an object into a *rawItem. JSON is not decoded:
+// its bytes are checked and copied, once.
 func rawUnmarshaler(encoding Encoding, opts format.Options) (func(object []byte, into any) error, error) {
 	switch encoding.(type) {
 	case json.Format:
@@ -55,9 +55,9 @@ func rawJSON(object []byte, into any) error {
 	return nil
 }
 
-// putKindFirst makes the kind and the apiVersion the first members. It is for JSON that an Encoding has made, with its members in
-// another order in lists than in events: there, the kind that only events have is in the middle. kind is for an object that names
-// none.
+// putKindFirst makes the kind and the apiVersion the first members. It is for JSON that an Encoding
+// has made, with its members in another order in lists than in events: there, the kind that only
+// events have is in the middle. kind is for an object that names none.
 func (r *Raw) putKindFirst(kind schema.GroupVersionKind) {
 	if !r.IsJSON() {
 		return

@@ -17,7 +17,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// FuzzRawKind gives objects a kind as items of lists get one, in both ways. The result is the same object with that kind.
+// FuzzRawKind gives objects a kind as items of lists get one, in both ways. The result is the same
+// object with that kind.
 func FuzzRawKind(f *testing.F) {
 	f.Add([]byte(objectJSON), "Pod", "v1")
 	f.Add([]byte(` { "metadata" : {"name":"a"} } `), "\"<\xff", "a/b")

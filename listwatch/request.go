@@ -34,8 +34,8 @@ func both(a, b string) string {
 }
 
 // Path returns the path of a collection: /api/v1/pods for the core group,
-// /apis/apps/v1/namespaces/default/deployments for a group and a namespace. Every part is escaped, so
-// no name can lead to another path.
+// /apis/apps/v1/namespaces/default/deployments for a group and a namespace. Every part is escaped,
+// so no name can lead to another path.
 func Path(resource schema.GroupVersionResource, namespace string) (string, error) {
 	for _, part := range []string{resource.Group, resource.Version, resource.Resource, namespace} {
 		if part == "." || part == ".." {
@@ -83,8 +83,8 @@ func plural(word string) string {
 	return word + "s"
 }
 
-// queryOf returns the parameters of a request. It leaves out empty options, but not pointers to a zero
-// value, because timeoutSeconds=0 and sendInitialEvents=false have a meaning.
+// queryOf returns the parameters of a request. It leaves out empty options, but not pointers to a
+// zero value, because timeoutSeconds=0 and sendInitialEvents=false have a meaning.
 func queryOf(opts *metav1.ListOptions) url.Values {
 	query := url.Values{}
 	set := func(name, value string) {
@@ -117,21 +117,24 @@ func queryOf(opts *metav1.ListOptions) url.Values {
 	return query
 }
 
-// The parameters of https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches.
+// The parameters of
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches.
 const (
 	asMetadataList = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	asMetadata     = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// withoutManaged asks the server to leave managedFields out, which are up to 60 % of an object. kube-apiserver 1.38 obeys in every
-// format and for every verb if its feature gate ManagedFieldsOptOut is on. Other servers ignore the parameter, so objects are
-// decoded without managedFields in any case. The server would ignore the other paths of [Options.Drop], and they are not sent.
-// https://kep.k8s.io/5958
+// withoutManaged asks the server to leave managedFields out, which are up to 60 % of an object.
+// kube-apiserver 1.38 obeys in every format and for every verb if its feature gate
+// ManagedFieldsOptOut is on. Other servers ignore the parameter, so objects are decoded without
+// managedFields in any case. The server would ignore the other paths of [Options.Drop], and they
+// are not sent. https://kep.k8s.io/5958
 const withoutManaged = ";drop=metadata.managedFields"
 
-// acceptList returns the Accept header of a list, and acceptObject that of a watch or a GET. The header
-// names each encoding in order of preference. If metadata alone is wanted, the encodings of metadata
-// come first, and those of whole objects follow for servers that cannot send metadata alone.
+// acceptList returns the Accept header of a list, and acceptObject that of a watch or a GET. The
+// header names each encoding in order of preference. If metadata alone is wanted, the encodings of
+// metadata come first, and those of whole objects follow for servers that cannot send metadata
+// alone.
 func (d *decoder[T]) acceptList() string   { return d.accept(asMetadataList) }
 func (d *decoder[T]) acceptObject() string { return d.accept(asMetadata) }
 
@@ -152,9 +155,9 @@ func (d *decoder[T]) accept(metadata string) string {
 	return strings.Join(types, ",")
 }
 
-// status returns the function that reads the Status of a refused request, because a server may refuse
-// in any encoding that was asked for. It returns nil if that can only be JSON, which transport reads
-// itself.
+// status returns the function that reads the Status of a refused request, because a server may
+// refuse in any encoding that was asked for. It returns nil if that can only be JSON, which
+// transport reads itself.
 func (d *decoder[T]) status() func(body []byte) (metav1.Status, error) {
 	if len(d.encodings) == 1 && d.encodings[0].MediaType() == JSON.MediaType() {
 		return nil

@@ -14,13 +14,15 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// ErrShardIgnored is in the error of a list or a watch in which the server sent an object that [Options.ShardSelector] leaves
-// out. Such a server does not know the parameter, and would give every replica of a program every object. None of the
-// answer is used, so a reflector continues asking, and says why in its log and its status.
+// ErrShardIgnored is in the error of a list or a watch in which the server sent an object that
+// [Options.ShardSelector] leaves out. Such a server does not know the parameter, and would give
+// every replica of a program every object. None of the answer is used, so a reflector continues
+// asking, and says why in its log and its status.
 var ErrShardIgnored = errors.New("the server does not obey shardSelector; kube-apiserver needs version 1.36 and the feature gate ShardedListAndWatch")
 
-// Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the objects' UIDs. index is from 0
-// to count-1; for any other index, Shard returns an error. Each object is in exactly one of the parts.
+// Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the
+// objects' UIDs. index is from 0 to count-1; for any other index, Shard returns an error. Each
+// object is in exactly one of the parts.
 func Shard(index, count int) (string, error) {
 	if index < 0 || index >= count {
 		return "", fmt.Errorf("listwatch: there is no shard %d of %d; the first is 0", index, count)
@@ -54,8 +56,9 @@ const (
 	byNamespace = "object.metadata.namespace"
 )
 
-// parseShard reads a selector: shardRange(path, 'start', 'end'), and more of them after ||. The server also accepts selectors
-// that parseShard refuses, such as one in parentheses. An empty selector selects everything.
+// parseShard reads a selector: shardRange(path, 'start', 'end'), and more of them after ||. The
+// server also accepts selectors that parseShard refuses, such as one in parentheses. An empty
+// selector selects everything.
 func parseShard(selector string) (*shard, error) {
 	s := &shard{selector: selector}
 	if selector == "" {
@@ -109,8 +112,8 @@ func parseBound(arg string) (bound uint64, whole, ok bool) {
 	return bound, false, err == nil
 }
 
-// has reports whether an object belongs to the shard. It returns true for an object whose metadata could not be read, because
-// nobody can tell.
+// has reports whether an object belongs to the shard. It returns true for an object whose metadata
+// could not be read, because nobody can tell.
 func (s *shard) has(meta source.Meta) bool {
 	if len(s.ranges) == 0 || meta.Key == "" {
 		return true

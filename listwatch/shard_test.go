@@ -67,7 +67,8 @@ func TestShard(t *testing.T) {
 	}
 }
 
-// FuzzShard: a selector that New takes has ranges, and tells of each object whether it is in them, as apimachinery does.
+// FuzzShard: a selector that New takes has ranges, and tells of each object whether it is in them,
+// as apimachinery does.
 func FuzzShard(f *testing.F) {
 	for _, seed := range []string{
 		"", "x", "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')",
@@ -121,7 +122,8 @@ func TestNewRefusesShards(t *testing.T) {
 	}
 }
 
-// shards answers lists without an object and watches without an event, and writes down the selector of each request.
+// shards answers lists without an object and watches without an event, and writes down the selector
+// of each request.
 type shards struct{ asked []string }
 
 func (s *shards) ServeHTTP(w http.ResponseWriter, req *http.Request) {

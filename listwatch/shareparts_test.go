@@ -86,9 +86,10 @@ func TestWriteToOneObjectChangesNoOther(t *testing.T) {
 	})
 }
 
-// partByPart is a list that ends with objects like those of workloads. Before them, each part comes twice with no other part in
-// between, and after the parts that it has itself. A part is kept when it comes again, unless another part has taken its place in
-// between, and a random hash decides which parts have the same place.
+// partByPart is a list that ends with objects like those of workloads. Before them, each part comes
+// twice with no other part in between, and after the parts that it has itself. A part is kept when
+// it comes again, unless another part has taken its place in between, and a random hash decides
+// which parts have the same place.
 func partByPart() string {
 	const (
 		selector   = `{"app":"web","tier":"front of the house"}`

@@ -95,7 +95,8 @@ func (w *watch[T]) decode(frame transport.Frame) (source.Event[T], error) {
 	kind := w.kind
 	event, raw, err := w.split(frame, false)
 	if err == nil && event.Err != nil && !w.encoding.Valid(raw) {
-		// The guess took everything up to the frame's end for the object, which is wrong if other members follow it.
+		// The guess took everything up to the frame's end for the object, which is wrong if other
+		// members follow it.
 		w.kind = kind // one event tells its kind once
 		event, _, err = w.split(frame, true)
 	}
@@ -137,8 +138,8 @@ func (w *watch[T]) event(typ object.EventType, raw []byte) source.Event[T] {
 	return event
 }
 
-// bookmark reads a BOOKMARK. Its object contains little more than a resourceVersion, so bookmark does not
-// decode it into a T.
+// bookmark reads a BOOKMARK. Its object contains little more than a resourceVersion, so bookmark
+// does not decode it into a T.
 func (w *watch[T]) bookmark(raw []byte) (source.Event[T], error) {
 	version, end, err := w.encoding.Bookmark(raw)
 	if err != nil {
@@ -147,8 +148,9 @@ func (w *watch[T]) bookmark(raw []byte) (source.Event[T], error) {
 	return source.Event[T]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }
 
-// lost returns the event for a frame that was larger than the limit. One object is lost, and the stream
-// continues with the others. The frame's first bytes tell which object it is, as far as they contain it.
+// lost returns the event for a frame that was larger than the limit. One object is lost, and the
+// stream continues with the others. The frame's first bytes tell which object it is, as far as they
+// contain it.
 func (w *watch[T]) lost(tooLarge *frames.TooLargeError) source.Event[T] {
 	event := source.Event[T]{Type: object.Modified}
 	word, raw, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected

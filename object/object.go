@@ -1,12 +1,14 @@
-// Package object has the words that relist, and programs with types of their own, use for a Kubernetes object: what it must
-// have ([Object]), its key ([Key]), what identifies one version of it ([Meta]), the order of versions ([Older]), and when two
-// objects with one name are not the same object ([DifferentUID]). It has no types of the API.
+// Package object has the words that relist, and programs with types of their own, use for a
+// Kubernetes object: what it must have ([Object]), its key ([Key]), what identifies one version of
+// it ([Meta]), the order of versions ([Older]), and when two objects with one name are not the same
+// object ([DifferentUID]). It has no types of the API.
 package object
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Object is the part of a Kubernetes object that relist needs: four getters of metav1.Object. Generated API types, Unstructured,
-// PartialObjectMetadata and every struct that embeds metav1.ObjectMeta have them.
+// Object is the part of a Kubernetes object that relist needs: four getters of metav1.Object.
+// Generated API types, Unstructured, PartialObjectMetadata and every struct that embeds
+// metav1.ObjectMeta have them.
 type Object interface {
 	GetNamespace() string
 	GetName() string
@@ -22,6 +24,7 @@ type Meta struct {
 	ResourceVersion string
 }
 
-// DifferentUID reports whether two UIDs show that one object was deleted and another one was created under its name: both are
-// known, and they differ. A transform may have cleared a UID, so an empty one shows nothing.
+// DifferentUID reports whether two UIDs show that one object was deleted and another one was
+// created under its name: both are known, and they differ. A transform may have cleared a UID, so
+// an empty one shows nothing.
 func DifferentUID(a, b types.UID) bool { return a != "" && b != "" && a != b }

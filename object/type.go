@@ -2,9 +2,9 @@ package object
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Type names a type of Kubernetes objects by both of its names: the resource, which is in the path of a request, and the kind,
-// which is in an object and in the references to it. `kubectl api-resources` prints both, and the server knows no rule that makes
-// one of the other.
+// Type names a type of Kubernetes objects by both of its names: the resource, which is in the path
+// of a request, and the kind, which is in an object and in the references to it. `kubectl
+// api-resources` prints both, and the server knows no rule that makes one of the other.
 //
 //	shops := object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}
 //	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}

@@ -27,8 +27,8 @@ func newReconcile(buckets []float64) reconcile {
 
 func (r *reconcile) all() []vector { return []vector{r.results, r.workers, r.waited, r.worked} }
 
-// Controller returns opts with the fields that metrics need, for [controller.Run]: a Queue if opts has none, and an OnReconciled that
-// also calls that of opts.
+// Controller returns opts with the fields that metrics need, for [controller.Run]: a Queue if opts
+// has none, and an OnReconciled that also calls that of opts.
 func (m *Metrics) Controller(name string, opts controller.Options) controller.Options {
 	name = valid(name)
 	if opts.Queue == nil {
@@ -72,7 +72,8 @@ type queue struct {
 	stats func() controller.Stats
 }
 
-// Queue adds a work queue that no [controller.Run] works on. If one was added with this name before, the new one takes its place.
+// Queue adds a work queue that no [controller.Run] works on. If one was added with this name
+// before, the new one takes its place.
 func (m *Metrics) Queue(name string, q WorkQueue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -53,9 +53,10 @@ func histogram(name, help string, buckets []float64) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"name"})
 }
 
-// Trace returns a Trace that counts what a reflector does. It is for Trace of the reflector's options. A program that has a Trace
-// of its own sets both with [reflector.JoinTraces]. The counters start at 0 when Trace is called, except those with a reason,
-// which appear when the reason does.
+// Trace returns a Trace that counts what a reflector does. It is for Trace of the reflector's
+// options. A program that has a Trace of its own sets both with [reflector.JoinTraces]. The
+// counters start at 0 when Trace is called, except those with a reason, which appear when the
+// reason does.
 func (m *Metrics) Trace(name string) *reflector.Trace {
 	c := &m.counters
 	name = valid(name)
@@ -101,8 +102,8 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 	}
 }
 
-// serverClass is no class of the reflector, because it tries again, and that helps when the server is back. A list that fails for
-// this reason is a problem of the class list.
+// serverClass is no class of the reflector, because it tries again, and that helps when the server
+// is back. A list that fails for this reason is a problem of the class list.
 const serverClass = "server"
 
 var classes = []reflector.ProblemClass{

@@ -166,8 +166,8 @@ func TestInformerMoves(t *testing.T) {
 	})
 }
 
-// A server that has stalled accepts each new watch, so the staleness begins at 0 again and again. The alert RelistSilent asks for the
-// age of the last event and for the state.
+// A server that has stalled accepts each new watch, so the staleness begins at 0 again and again.
+// The alert RelistSilent asks for the age of the last event and for the state.
 func TestIdleWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// Metrics collects the metrics of any number of informers, reflectors, relays and controllers. It is a [prometheus.Collector]. All methods
-// may be called from any goroutine.
+// Metrics collects the metrics of any number of informers, reflectors, relays and controllers. It
+// is a [prometheus.Collector]. All methods may be called from any goroutine.
 type Metrics struct {
 	counters  counters
 	reconcile reconcile
@@ -30,15 +30,16 @@ type Metrics struct {
 
 // Options of [New]. The zero value is ready.
 type Options struct {
-	// Buckets are the upper bounds of the histograms, in seconds, in ascending order: of lists, of the work on a key, and of the
-	// time that a key waits. If nil, they go from 1 ms to 300 s, and each is about three times the one before.
+	// Buckets are the upper bounds of the histograms, in seconds, in ascending order: of lists, of
+	// the work on a key, and of the time that a key waits. If nil, they go from 1 ms to 300 s, and
+	// each is about three times the one before.
 	Buckets []float64
 }
 
 var defaultBuckets = []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300}
 
-// New returns a Metrics that is registered. If the registerer has metrics of these names already, New panics, as MustRegister does.
-// If registerer is nil, the caller registers it.
+// New returns a Metrics that is registered. If the registerer has metrics of these names already,
+// New panics, as MustRegister does. If registerer is nil, the caller registers it.
 func New(registerer prometheus.Registerer, opts Options) *Metrics {
 	if opts.Buckets == nil {
 		opts.Buckets = defaultBuckets
@@ -78,14 +79,14 @@ type observed struct {
 	relay  func() relay.ResourceStatus // nil if it is not one of a relay
 }
 
-// Informer adds the gauges of an informer. Its counters come from [Metrics.Trace] with the same name. If an informer was added
-// with this name before, the new one takes its place.
+// Informer adds the gauges of an informer. Its counters come from [Metrics.Trace] with the same
+// name. If an informer was added with this name before, the new one takes its place.
 func (m *Metrics) Informer(name string, in Cache) {
 	m.add(name, observed{status: in.Status, stats: in.Stats})
 }
 
-// NewInformer is [informer.New] for an informer that has all metrics: it sets [Metrics.Trace], besides the Trace that opts have, and
-// calls [Metrics.Informer].
+// NewInformer is [informer.New] for an informer that has all metrics: it sets [Metrics.Trace],
+// besides the Trace that opts have, and calls [Metrics.Informer].
 func NewInformer[T object.Object](m *Metrics, name string, lw source.ListWatcher[T], opts informer.Options[T]) *informer.Informer[T] {
 	opts.Reflector.Trace = reflector.JoinTraces(opts.Reflector.Trace, m.Trace(name))
 	in := informer.New(lw, opts)
@@ -96,8 +97,8 @@ func NewInformer[T object.Object](m *Metrics, name string, lw source.ListWatcher
 // Reflector is [Metrics.Informer] for a reflector without an informer.
 func (m *Metrics) Reflector(name string, r Reporter) { m.add(name, observed{status: r.Status}) }
 
-// Relay adds the gauges of each resource of a relay. Its name is that of the resource: pods, or deployments.apps. The counters come from
-// [Metrics.RelayTrace].
+// Relay adds the gauges of each resource of a relay. Its name is that of the resource: pods, or
+// deployments.apps. The counters come from [Metrics.RelayTrace].
 func (m *Metrics) Relay(r *relay.Relay) {
 	for i, one := range r.Status().Resources {
 		of := func() relay.ResourceStatus { return r.Status().Resources[i] }
@@ -119,7 +120,8 @@ func (m *Metrics) add(name string, s observed) {
 	m.reflectors[valid(name)] = s
 }
 
-// Remove removes all metrics with a name. It is for informers and controllers that come and go: call it when they have ended.
+// Remove removes all metrics with a name. It is for informers and controllers that come and go:
+// call it when they have ended.
 func (m *Metrics) Remove(name string) {
 	name = valid(name)
 	m.mu.Lock()

@@ -125,7 +125,8 @@ func (r *rig) scrape() map[string]float64 {
 // series are the values of series, or by how much they have changed: relist_lists_total{name="a"}.
 type series map[string]float64
 
-// moves does something, and fails the test unless each series has changed by what it says since the last scrape.
+// moves does something, and fails the test unless each series has changed by what it says since the
+// last scrape.
 func (r *rig) moves(cause string, do func(), by series) {
 	r.Helper()
 	if r.seen == nil {

@@ -49,8 +49,8 @@ func TestBackoffSchedules(t *testing.T) {
 	}
 }
 
-// A watch that cannot be opened after a list without a version is followed by another list, which costs the server an answer, also
-// if the watch cost it none.
+// A watch that cannot be opened after a list without a version is followed by another list, which
+// costs the server an answer, also if the watch cost it none.
 func TestListsWithoutAVersionArePacedAsAnswers(t *testing.T) {
 	for _, failure := range []Failure{failed(Unreachable, 0), failed(ConnectionLost, 0), failed(Denied, 403), failed(Closed, 0)} {
 		s := newStage()
@@ -69,7 +69,8 @@ func TestListsWithoutAVersionArePacedAsAnswers(t *testing.T) {
 	}
 }
 
-// Where the cause changes, each schedule continues where it was: a server that comes and goes is no new one each time.
+// Where the cause changes, each schedule continues where it was: a server that comes and goes is no
+// new one each time.
 func TestBackoffGoesOnWhereItWas(t *testing.T) {
 	var p backoff
 	rules := defaults()
@@ -134,8 +135,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The lists of a fleet whose server comes back without a memory are spread evenly over seven seconds, after the Retry-After of the
-// server, whatever the watches before it failed with; without an outage, a list after a 410 waits for 0.8 s.
+// The lists of a fleet whose server comes back without a memory are spread evenly over seven
+// seconds, after the Retry-After of the server, whatever the watches before it failed with; without
+// an outage, a list after a 410 waits for 0.8 s.
 func TestListsAfterAnOutageAreSpread(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -174,7 +176,8 @@ func TestListsAfterAnOutageAreSpread(t *testing.T) {
 	}
 }
 
-// Six requests of a kind may follow each other, and then one every ten thirds of a second. Watches and lists do not share.
+// Six requests of a kind may follow each other, and then one every ten thirds of a second. Watches
+// and lists do not share.
 func TestBucketOfTokens(t *testing.T) {
 	rules := defaults()
 	for _, kind := range []next{toList, toWatch} {
@@ -200,7 +203,8 @@ func TestBucketOfTokens(t *testing.T) {
 	}
 }
 
-// A list waits for a token, also if it follows another one that was of no use. If the program has asked for it, it comes at once.
+// A list waits for a token, also if it follows another one that was of no use. If the program has
+// asked for it, it comes at once.
 func TestListAfterAListWaitsForAToken(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -235,8 +239,8 @@ func TestListAfterAListWaitsForAToken(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists are sent, those of single
-// objects and of verifications included.
+// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists
+// are sent, those of single objects and of verifications included.
 func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 	seeds := uint64(24)
 	if testing.Short() {

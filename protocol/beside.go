@@ -6,11 +6,13 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// While a watch is open, the machine may do four other things, in this order: end the watch for a list that repairs (repair.go), ask
-// whether the server has the same history (history.go), refetch one object (refetch.go), and compare everything with the server
-// (verify.go). A list brings everything, so it ends them.
+// While a watch is open, the machine may do four other things, in this order: end the watch for a
+// list that repairs (repair.go), ask whether the server has the same history (history.go), refetch
+// one object (refetch.go), and compare everything with the server (verify.go). A list brings
+// everything, so it ends them.
 
-// besideTimers does what is due beside the list or watch. heard says when the requests have brought something.
+// besideTimers does what is due beside the list or watch. heard says when the requests have brought
+// something.
 func (m *Machine) besideTimers(now time.Time, heard Tick) {
 	if m.refetches.open != nil {
 		m.refetches.open.heard = latest(m.refetches.open.heard, heard.Refetch)
@@ -48,8 +50,8 @@ func (m *Machine) wakeBeside() (at time.Time) {
 	return at
 }
 
-// conclude does what follows from the state after a step, whatever the input was. Each of its rules depends on several things that
-// change in many places, so it is applied after each step:
+// conclude does what follows from the state after a step, whatever the input was. Each of its rules
+// depends on several things that change in many places, so it is applied after each step:
 //
 //   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
 //   - If the resume version has reached the version of a verification's list, the sink can be compared with that list.
@@ -60,7 +62,8 @@ func (m *Machine) conclude(now time.Time) {
 	}
 }
 
-// cancelBeside gives up the refetch and the verification that are in flight, because a list brings everything.
+// cancelBeside gives up the refetch and the verification that are in flight, because a list brings
+// everything.
 func (m *Machine) cancelBeside() {
 	if m.refetches.open != nil {
 		m.refetches.open = nil
@@ -72,8 +75,8 @@ func (m *Machine) cancelBeside() {
 	}
 }
 
-// anotherServer is called when another server may answer from now on. A verification is given up, and so is the answer to the refetch
-// that is in flight, because the old server may have sent it.
+// anotherServer is called when another server may answer from now on. A verification is given up,
+// and so is the answer to the refetch that is in flight, because the old server may have sent it.
 func (m *Machine) anotherServer(now time.Time) {
 	m.history.suspect(m.resume)
 	if m.refetches.open != nil {

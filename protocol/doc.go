@@ -2,8 +2,9 @@
 // is for those who read or test a rule. Programs do not need it: they use package reflector, which
 // drives it. It may change in every release before v1.
 //
-// A driver passes it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order. Some of
-// them change the sink, which is whatever holds the objects: a queue, a store, a database. The driver's loop:
+// A driver passes it facts ([Input]) one at a time, and performs the effects that come back
+// ([Effect]) in their order. Some of them change the sink, which is whatever holds the objects: a
+// queue, a store, a database. The driver's loop:
 //
 //	for {
 //		effects := machine.Step(now, input) // a Tick, or what a request has brought
@@ -11,13 +12,14 @@
 //		wait(machine.Wake())                // or for the next message of a request
 //	}
 //
-// The machine reads no clock, takes random numbers from [Rules.Rand] only, starts no goroutine and does no I/O. So a test can
-// call Step and needs nothing else. Errors and objects stay outside: the machine sees a [Failure] with a [Reason], and an [Item]
-// with the metadata of an object.
+// The machine reads no clock, takes random numbers from [Rules.Rand] only, starts no goroutine and
+// does no I/O. So a test can call Step and needs nothing else. Errors and objects stay outside: the
+// machine sees a [Failure] with a [Reason], and an [Item] with the metadata of an object.
 //
-// There are four phases: waiting, listing, streaming (the state comes as the first events of a watch) and watching. A field that
-// is only valid in one phase is a field of that phase. While a watch is open, the machine may send other requests: it refetches
-// single objects, it checks that the server still has the same history, and it compares everything with the server periodically.
+// There are four phases: waiting, listing, streaming (the state comes as the first events of a
+// watch) and watching. A field that is only valid in one phase is a field of that phase. While a
+// watch is open, the machine may send other requests: it refetches single objects, it checks that
+// the server still has the same history, and it compares everything with the server periodically.
 //
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
@@ -32,8 +34,9 @@
 //	reason.go       why requests end, and what follows; version.go: which versions move the resume version
 //	health.go       what others see, with status.go
 //
-// These are the conversation. Without the guests that follow, it is a client of a server that sends each event in order and readable,
-// and is never restored from a backup. The machine tells them what happens, and acts on what they say.
+// These are the conversation. Without the guests that follow, it is a client of a server that sends
+// each event in order and readable, and is never restored from a backup. The machine tells them
+// what happens, and acts on what they say.
 //
 //	beside.go       what a step does for them, and in which order: repair, history check, refetch, verification
 //	history.go      whether this is still the same server, with the same history
@@ -44,7 +47,8 @@
 //	verify.go       the comparison of everything with the server
 //	saved.go        where a copy can be saved, and how a machine continues from there
 //
-// A test prints docs/states.md from this code. It is a table of each fact in each phase, and of what follows.
+// A test prints docs/states.md from this code. It is a table of each fact in each phase, and of
+// what follows.
 //
 // Begin with [Machine.Step].
 package protocol

@@ -11,7 +11,8 @@ import (
 // arrow is a way from one phase to another, or back to itself.
 type arrow struct{ from, to string }
 
-// transitions are the arrows that the examples take, with the words for what leads there, in the order of the tables.
+// transitions are the arrows that the examples take, with the words for what leads there, in the
+// order of the tables.
 func transitions() map[arrow][]string {
 	taken := map[arrow][]string{}
 	for _, sec := range slices.Concat(phaseSections, besideSections) {
@@ -29,7 +30,8 @@ func transitions() map[arrow][]string {
 // point is a place in the drawing.
 type point struct{ x, y int }
 
-// The drawing is 900 units wide. A box has the name of its phase, and what happens without leaving it.
+// The drawing is 900 units wide. A box has the name of its phase, and what happens without leaving
+// it.
 const (
 	drawingWidth, drawingHeight = 900, 650
 	boxWidth, boxHeight         = 190, 96
@@ -136,7 +138,8 @@ text { fill: #e8edf3 }
 <rect class="ground" width="100%%" height="100%%"/>
 `
 
-// beginDrawing writes the head of a picture. label says what it shows, and drawnBy is the command that writes it.
+// beginDrawing writes the head of a picture. label says what it shows, and drawnBy is the command
+// that writes it.
 func beginDrawing(w *bytes.Buffer, width, height int, label, drawnBy string) {
 	fmt.Fprintf(w, drawingHead, width, height, width, height, html.EscapeString(label), drawnBy)
 }
@@ -173,7 +176,8 @@ func drawText(w *bytes.Buffer, class string, x, y int, text string) {
 	fmt.Fprintf(w, "<text class=%q x=\"%d\" y=\"%d\">%s</text>\n", class, x, y, html.EscapeString(text))
 }
 
-// breakLines breaks words into lines of a width, which is in characters. end stands behind each word but the last.
+// breakLines breaks words into lines of a width, which is in characters. end stands behind each
+// word but the last.
 func breakLines(words []string, width int, end string) []string {
 	var out []string
 	for i, word := range words {
@@ -189,7 +193,8 @@ func breakLines(words []string, width int, end string) []string {
 	return out
 }
 
-// drawSmall draws the phases without words on the arrows, for the pages of traces. They light the phase and the arrow by its names.
+// drawSmall draws the phases without words on the arrows, for the pages of traces. They light the
+// phase and the arrow by its names.
 func drawSmall() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!-- Drawn by go test ./protocol -run TestStates -update; do not edit. -->\n<svg class=\"states\" viewBox=\"0 10 %d %d\""+

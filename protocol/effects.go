@@ -2,8 +2,9 @@ package protocol
 
 import "time"
 
-// Effect is something that the machine wants done. Effects are performed in their order. Package reflector performs them in driver.go:
-// calls of the sink in perform, requests in request, and reports in tell.
+// Effect is something that the machine wants done. Effects are performed in their order. Package
+// reflector performs them in driver.go: calls of the sink in perform, requests in request, and
+// reports in tell.
 type Effect interface{ effect() }
 
 // Requests. There is one of each kind at a time: a list or a watch, a refetch, a list of metadata.
@@ -13,7 +14,8 @@ type (
 		Version string // "" asks for the most recent state, "0" for any
 		Limit   int64  // objects a page; 0 for no limit
 
-		// Reuse says that an item which the sink holds in the same version need not be decoded again.
+		// Reuse says that an item which the sink holds in the same version need not be decoded
+		// again.
 		Reuse bool
 	}
 
@@ -24,14 +26,15 @@ type (
 		Initial bool
 	}
 
-	// Refetch asks for the state of one key: exactly at the version At, or the most recent one if At is empty. It is a list with the
-	// resource's own selectors, two field selectors (metadata.namespace and metadata.name), and a limit of 2. The list has a version
-	// L. It brings the object that the key has as of L, or no object if there is none. An empty Key asks for any one object; then
-	// only the version matters.
+	// Refetch asks for the state of one key: exactly at the version At, or the most recent one if
+	// At is empty. It is a list with the resource's own selectors, two field selectors
+	// (metadata.namespace and metadata.name), and a limit of 2. The list has a version L. It brings
+	// the object that the key has as of L, or no object if there is none. An empty Key asks for any
+	// one object; then only the version matters.
 	Refetch struct{ Key, At string }
 
-	// ListMetadata asks for the metadata of everything, exactly at a version. If the server refuses that, it asks for any version that
-	// is not older. So it is at most two requests.
+	// ListMetadata asks for the metadata of everything, exactly at a version. If the server refuses
+	// that, it asks for any version that is not older. So it is at most two requests.
 	ListMetadata struct{ Version string }
 
 	// Cancel closes the list or watch that is open.
@@ -47,15 +50,18 @@ type (
 	CancelVerification struct{}
 )
 
-// Calls of the sink. A step has at most one Apply or Replace, and it is the last effect. The next input says whether the sink
-// [Took] it or [Refused] it. [Resumed] is the exception: effects may follow it, and there is no answer.
+// Calls of the sink. A step has at most one Apply or Replace, and it is the last effect. The next
+// input says whether the sink [Took] it or [Refused] it. [Resumed] is the exception: effects may
+// follow it, and there is no answer.
 type (
-	// Replace gives the sink a new whole state: the list, or the initial events that were collected.
+	// Replace gives the sink a new whole state: the list, or the initial events that were
+	// collected.
 	Replace struct {
 		Version string
 
-		// KeepUnlisted says that the sink keeps the objects that the list lacks. The list has items without a name, and an
-		// object that seems to be missing may be one of them. See [Machine.keepsUnlisted].
+		// KeepUnlisted says that the sink keeps the objects that the list lacks. The list has items
+		// without a name, and an object that seems to be missing may be one of them. See
+		// [Machine.keepsUnlisted].
 		KeepUnlisted bool
 	}
 
@@ -65,8 +71,8 @@ type (
 	// Apply gives a change to the sink: that of the event, or of the answer to the refetch.
 	Apply uint8
 
-	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and tells the machine
-	// [Compared].
+	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and
+	// tells the machine [Compared].
 	Compare struct{}
 )
 
@@ -82,11 +88,13 @@ const (
 	// Resync has no object: the sink offers all that it holds to its consumer again.
 	Resync
 
-	// Resumed has no object: the server has resumed the watch, so the saved copy counts as the first list. The sink cannot refuse it.
+	// Resumed has no object: the server has resumed the watch, so the saved copy counts as the
+	// first list. The sink cannot refuse it.
 	Resumed
 )
 
-// News is what a [Backoff] says about an outage: a time in which requests fail. It is not reported for each delay.
+// News is what a [Backoff] says about an outage: a time in which requests fail. It is not reported
+// for each delay.
 type News uint8
 
 // What a Backoff can say.
@@ -108,7 +116,8 @@ type (
 	// ListUnused reports that a list has come and is not used.
 	ListUnused struct{ Err error }
 
-	// Failing reports that a list or a watch has failed, or that the sink has refused so much that a list follows.
+	// Failing reports that a list or a watch has failed, or that the sink has refused so much that
+	// a list follows.
 	Failing struct{ Err error }
 
 	// Relist reports that the resume version is given up, and a list will follow.
@@ -128,14 +137,15 @@ type (
 		Outage time.Duration // how long the outage has lasted; 0 if there is none
 	}
 
-	// Recovered reports that an outage is over, because a watch works. After is the time since the Backoff with which it began,
-	// and Delays is how many delays there were since.
+	// Recovered reports that an outage is over, because a watch works. After is the time since the
+	// Backoff with which it began, and Delays is how many delays there were since.
 	Recovered struct {
 		After  time.Duration
 		Delays int
 	}
 
-	// Problem reports that something is wrong. If a watch ends cleanly, or its version has expired, that is no problem.
+	// Problem reports that something is wrong. If a watch ends cleanly, or its version has expired,
+	// that is no problem.
 	Problem struct {
 		Class ProblemClass
 		Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name

@@ -66,8 +66,9 @@ const (
 
 // fateOf says what becomes of an event, and changes nothing.
 //
-// A server sends events in the order of their versions, with two exceptions: a watch without a version begins with the objects that the
-// server has, in no order; and some servers send an event late, behind newer ones.
+// A server sends events in the order of their versions, with two exceptions: a watch without a
+// version begins with the objects that the server has, in no order; and some servers send an event
+// late, behind newer ones.
 func (m *Machine) fateOf(e *Seen) fate {
 	item := e.Item
 	same := item.IsHeld && item.Held.UID == item.Meta.UID
@@ -93,12 +94,13 @@ func (m *Machine) fateOf(e *Seen) fate {
 	return notInSink
 }
 
-// lateFate says what becomes of an event that is older than the resume version. If the sink holds the same object at a version that is
-// older still, the event is applied. If the sink holds the object at this version or a later one, or if the event deletes an
-// object that the sink does not hold, the event is ignored. In every other case the server is asked, because the event does not
-// say enough. For example, an ADDED may be about an object that the sink does not hold. Then the object may have been deleted
-// since, or the reflector may have got access to it just now, as in OpenShift's projects
-// (https://github.com/openshift/api/issues/2064).
+// lateFate says what becomes of an event that is older than the resume version. If the sink holds
+// the same object at a version that is older still, the event is applied. If the sink holds the
+// object at this version or a later one, or if the event deletes an object that the sink does not
+// hold, the event is ignored. In every other case the server is asked, because the event does not
+// say enough. For example, an ADDED may be about an object that the sink does not hold. Then the
+// object may have been deleted since, or the reflector may have got access to it just now, as in
+// OpenShift's projects (https://github.com/openshift/api/issues/2064).
 func (m *Machine) lateFate(e *Seen, same bool) fate {
 	item := e.Item
 	switch {
@@ -114,8 +116,8 @@ func (m *Machine) lateFate(e *Seen, same bool) fate {
 
 var errLate = errors.New("the event is older than the resume version, and what the sink holds does not tell whether the event is still true")
 
-// event acts on an event that is no bookmark. The resume version moves past it, whatever becomes of it, so that one object does not hold
-// up the others.
+// event acts on an event that is no bookmark. The resume version moves past it, whatever becomes of
+// it, so that one object does not hold up the others.
 func (m *Machine) event(now time.Time, e *Seen) {
 	item := e.Item
 	what := m.fateOf(e)
@@ -148,9 +150,9 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	m.passEvent(e.Type, item.Meta)
 }
 
-// passEvent moves the resume version past an event, unless it is one of the objects that a watch without a version begins with,
-// because these come in no order. The event joins [recent] only now, because a server is asked to repeat only events that the
-// resume version has passed.
+// passEvent moves the resume version past an event, unless it is one of the objects that a watch
+// without a version begins with, because these come in no order. The event joins [recent] only now,
+// because a server is asked to repeat only events that the resume version has passed.
 func (m *Machine) passEvent(typ object.EventType, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
 	if err == nil && object.IsComparable(m.resume) && resume != m.resume {
@@ -168,8 +170,9 @@ func (m *Machine) passEvent(typ object.EventType, meta object.Meta) {
 
 // apply gives the sink the object of an event, or of an answer to a refetch.
 //
-// A name has one object at a time. If the sink holds another object with this name, then that object was deleted, and the sink
-// has not learned of the deletion: the server lost the event, the sink refused it, or the watch began after it.
+// A name has one object at a time. If the sink holds another object with this name, then that
+// object was deleted, and the sink has not learned of the deletion: the server lost the event, the
+// sink refused it, or the watch began after it.
 func (m *Machine) apply(typ object.EventType, item Item) {
 	how := Update
 	switch another := item.IsHeld && object.DifferentUID(item.Held.UID, item.Meta.UID); {

@@ -208,7 +208,8 @@ func another(key, version, held string) Item {
 	return item
 }
 
-// streamingFirst is the first request of all, for initial events, which the server has not answered.
+// streamingFirst is the first request of all, for initial events, which the server has not
+// answered.
 func streamingFirst(s *stage) {
 	s.m.rules.Initial = Streaming
 	fresh(s)

@@ -107,7 +107,8 @@ func asked(s *stage) {
 	s.tick()
 }
 
-// unverifiedAt101 has a watch that has brought nothing after an event of b at 101 and a bookmark there.
+// unverifiedAt101 has a watch that has brought nothing after an event of b at 101 and a bookmark
+// there.
 func unverifiedAt101(s *stage) {
 	s.settled()
 	s.step(event(object.Modified, good("b", "101", "95")))

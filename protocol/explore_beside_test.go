@@ -24,7 +24,8 @@ func (w *world) makeBeside(mv move) bool {
 	case refetchArrives:
 		w.refetchArrives()
 	case answerCheck:
-		// Exactly at the version that was asked for, if the server has it still, and has it already.
+		// Exactly at the version that was asked for, if the server has it still, and has it
+		// already.
 		at := w.check.at
 		switch {
 		case mv.a == 0 && at > w.srv.head(), mv.a == 1 && at == w.srv.head():
@@ -49,8 +50,9 @@ func (w *world) makeBeside(mv move) bool {
 	return true
 }
 
-// answerRefetch has the server answer with its most recent state, or with that of the version that is asked for. The selectors are
-// those of the reflector; a server that is deaf to field selectors answers with everything.
+// answerRefetch has the server answer with its most recent state, or with that of the version that
+// is asked for. The selectors are those of the reflector; a server that is deaf to field selectors
+// answers with everything.
 func (w *world) answerRefetch(spoil int8) bool {
 	at := w.srv.head()
 	if w.refetch.exact {

@@ -2,27 +2,30 @@ package protocol
 
 import "github.com/relist-go/relist/object"
 
-// memory is what the explorer remembers so that it can tell what must hold in a state. The machine does not see it.
+// memory is what the explorer remembers so that it can tell what must hold in a state. The machine
+// does not see it.
 type memory struct {
-	// asOf is the lowest version as of which the sink can have what it has of a key, given what it had before. A key that
-	// has no such version was taken back, or holds what the server never had. It is zero for a key that is not held until whole
-	// is set: until then the sink may lack what could not be used when it was first listed.
+	// asOf is the lowest version as of which the sink can have what it has of a key, given what it
+	// had before. A key that has no such version was taken back, or holds what the server never
+	// had. It is zero for a key that is not held until whole is set: until then the sink may lack
+	// what could not be used when it was first listed.
 	asOf  [keys]version
 	whole bool
 
 	// mixed: a backup was restored, and the sink may still hold what is of the history before.
 	mixed bool
 
-	// outdated is the resume version from before, of which a machine that has not seen the restoration cannot know that it means
-	// nothing any more.
+	// outdated is the resume version from before, of which a machine that has not seen the
+	// restoration cannot know that it means nothing any more.
 	outdated version
 
-	// relisted: since then the sink was given a list, so what it still holds of the old history is known to be doubtful.
+	// relisted: since then the sink was given a list, so what it still holds of the old history is
+	// known to be doubtful.
 	relisted bool
 
-	// newest is the newest thing that the server has sent of the history before, and reached the resume version then. While
-	// unanswered is set, the server has to be asked for newest at that version: nobody can tell a restored backup from an ordinary
-	// server but by that.
+	// newest is the newest thing that the server has sent of the history before, and reached the
+	// resume version then. While unanswered is set, the server has to be asked for newest at that
+	// version: nobody can tell a restored backup from an ordinary server but by that.
 	newest     thing
 	reached    version
 	unanswered bool
@@ -47,7 +50,8 @@ func (w *world) sent(t thing) {
 	}
 }
 
-// replaced: the sink has taken a list. If kept is set, it still holds something that is not of the list.
+// replaced: the sink has taken a list. If kept is set, it still holds something that is not of the
+// list.
 func (w *world) replaced(s subject, kept bool) {
 	restored := w.mixed
 	if restored {
@@ -73,13 +77,14 @@ func (w *world) wasRestored() {
 		return
 	}
 	w.mixed, w.relisted = true, false
-	// While the server is unverified, what is asked for is from before. Another restoration is not promised to be seen.
+	// While the server is unverified, what is asked for is from before. Another restoration is not
+	// promised to be seen.
 	w.unanswered = w.m.history.unverified == nil
 	w.reached = versionOf(w.m.resume)
 }
 
-// shows reports whether the server shows that it has another history: it has not come to the resume version, or the newest state
-// that it has sent is not what it has there.
+// shows reports whether the server shows that it has another history: it has not come to the resume
+// version, or the newest state that it has sent is not what it has there.
 func (w *world) shows() bool {
 	switch {
 	case w.srv.head() < w.reached:
@@ -91,8 +96,9 @@ func (w *world) shows() bool {
 	return w.newest.gone && has != cell{} || !w.newest.gone && has != w.newest.cell
 }
 
-// mustConverge reports whether a server that behaves must lead to a sink that equals it. After a restored backup that can be
-// asked for only if there is something to see. Otherwise nothing but a verification can tell.
+// mustConverge reports whether a server that behaves must lead to a sink that equals it. After a
+// restored backup that can be asked for only if there is something to see. Otherwise nothing but a
+// verification can tell.
 func (w *world) mustConverge() bool {
 	return w.s.rules.Verify > 0 || !w.mixed || w.relisted || w.unanswered && w.shows()
 }
@@ -138,7 +144,8 @@ func (w *world) inDoubt(k int8) bool {
 	return fenced || w.m.quarantine.entries[key] != nil
 }
 
-// since returns the first version, from one on, at which the server had of a key what the sink has; zero if there is none.
+// since returns the first version, from one on, at which the server had of a key what the sink has;
+// zero if there is none.
 func (w *world) since(k int8, from version) version {
 	from = max(from, w.srv.base)
 	c := w.srv.at(from)

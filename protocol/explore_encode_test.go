@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A state is encoded so that two worlds that will behave alike are one state, if that is cheap to see:
+// A state is encoded so that two worlds that will behave alike are one state, if that is cheap to
+// see:
 //
 //   - Keys are symmetric: of the two encodings of a world and of its mirror image the lesser one counts.
 //   - UIDs are compared for equality only, so they are numbered in the order of the encoding.
@@ -26,12 +27,14 @@ type encoder struct {
 	next   byte
 }
 
-// identity is a hash of a state of 128 bits: a collision among some million states is out of the question.
+// identity is a hash of a state of 128 bits: a collision among some million states is out of the
+// question.
 type identity [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// identify returns what identifies the state of a world. Before, it makes the world simpler: see forget and collapse.
+// identify returns what identifies the state of a world. Before, it makes the world simpler: see
+// forget and collapse.
 func (e *encoder) identify(w *world, scratch *[2][]byte) identity {
 	w.forget()
 	w.srv.collapse(w.lowest())
@@ -76,7 +79,8 @@ func (e *encoder) rank(scratch *[2][]byte) {
 	}
 }
 
-// lowest is the lowest version that anyone refers to as a point in the log. While a backup may be restored, that is any.
+// lowest is the lowest version that anyone refers to as a point in the log. While a backup may be
+// restored, that is any.
 func (w *world) lowest() version {
 	low := w.srv.head()
 	if w.can(restores) || !w.m.synced {

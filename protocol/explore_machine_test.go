@@ -132,8 +132,9 @@ func (e *encoder) unverified(u *unverified) {
 	e.bool(u.behind)
 }
 
-// A field that the encoding leaves out would make two states one that behave differently, and hide what follows from one of
-// them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
+// A field that the encoding leaves out would make two states one that behave differently, and hide
+// what follows from one of them. If this fails, think of the new field in encoder and in forget,
+// and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
 Machine: rules phase position out pending lists backoff idle health resyncAt wantedTicket servedTicket history quarantine verify refetches

@@ -7,7 +7,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// move is one thing that may happen in a world. Moves that are of no use in a state are not made there: see make.
+// move is one thing that may happen in a world. Moves that are of no use in a state are not made
+// there: see make.
 type move struct {
 	kind   moveKind
 	a, b   int8
@@ -56,7 +57,8 @@ const (
 	stopRun
 )
 
-// spoils are the ways in which an object comes over the wire. In lists they concern one of the keys.
+// spoils are the ways in which an object comes over the wire. In lists they concern one of the
+// keys.
 const (
 	whole int8 = iota
 	undecodableA
@@ -66,8 +68,8 @@ const (
 	spoilsEnd
 )
 
-// notices are the ways in which a client notices that a server went away. The storage cannot be taken back behind its back: the
-// server is stopped for that.
+// notices are the ways in which a client notices that a server went away. The storage cannot be
+// taken back behind its back: the server is stopped for that.
 const (
 	seesRefusal int8 = iota
 	sees503
@@ -85,7 +87,8 @@ var (
 	watchFailureKinds   = []Failure{failureOf(Unavailable, 503), failureOf(Failed, 500), failureOf(Expired, 410)}
 	refetchFailureKinds = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
 
-	// The machine looks at how long a watch lived. It does so by three limits, between which nothing differs.
+	// The machine looks at how long a watch lived. It does so by three limits, between which
+	// nothing differs.
 	watchEnds = []struct {
 		failure Failure
 		after   time.Duration
@@ -178,9 +181,10 @@ func (w *world) moves(all []move) []move {
 
 // mayWrite reports whether a write is possible now.
 //
-// Within one history nothing is written but before the first request and while a watch is open: what is written while none is
-// could as well have been written before the last one ended, and would not have been delivered by that either. What a server
-// writes after it was restored could not.
+// Within one history nothing is written but before the first request and while a watch is open:
+// what is written while none is could as well have been written before the last one ended, and
+// would not have been delivered by that either. What a server writes after it was restored could
+// not.
 func (w *world) mayWrite(kind writeKind) bool {
 	open := w.main.kind == watchRequest && w.main.open
 	switch {
@@ -198,8 +202,9 @@ func (w *world) mayWrite(kind writeKind) bool {
 	return w.can(writes)
 }
 
-// oldestAnswer is the oldest state that a list, or initial events, may be answered with. The most recent state is that; "0"
-// is answered by any state of the watch cache, and a version by one that is not older.
+// oldestAnswer is the oldest state that a list, or initial events, may be answered with. The most
+// recent state is that; "0" is answered by any state of the watch cache, and a version by one that
+// is not older.
 func (w *world) oldestAnswer() version {
 	switch w.main.version {
 	case 0:
@@ -212,8 +217,9 @@ func (w *world) oldestAnswer() version {
 
 // make makes a move. It reports whether the move is possible.
 //
-// Lists are answered and delivered at one moment: what happens to the server in between could as well happen after, for the
-// client hears of it by the watch only. Asks and verifications are not, because a watch is open beside them.
+// Lists are answered and delivered at one moment: what happens to the server in between could as
+// well happen after, for the client hears of it by the watch only. Asks and verifications are not,
+// because a watch is open beside them.
 func (w *world) make(mv move) bool {
 	if w.srv.down != 0 && !w.mayBeDown(mv) {
 		return false
@@ -289,7 +295,8 @@ func (w *world) makeStorage(mv move) bool {
 	return true
 }
 
-// makeRestore restores a backup. Requests that were not answered fail; an answer that was, may still arrive.
+// makeRestore restores a backup. Requests that were not answered fail; an answer that was, may
+// still arrive.
 func (w *world) makeRestore(v version, notice int8) bool {
 	open := w.main.kind == watchRequest && w.main.open
 	possible := true
@@ -468,7 +475,8 @@ func (w *world) makeWatch(mv move) bool {
 	return true
 }
 
-// passesRepeats reports whether a bookmark says that the server does not have the event that it has to repeat.
+// passesRepeats reports whether a bookmark says that the server does not have the event that it has
+// to repeat.
 func (w *world) passesRepeats(at version) bool {
 	p, ok := w.m.phase.(*watching)
 	return ok && len(p.repeats.left) > 0 && at > w.main.version && at >= versionOf(p.repeats.left[0].ResourceVersion)
@@ -578,8 +586,8 @@ func (w *world) makeTimer(mv move) bool {
 		}
 		return w.fire(func(m *Machine) { m.history.unverified.at = now })
 	case verifyDue:
-		// Only while no event is due. One that begins before them hears of them while it is under way, and then says nothing of
-		// their keys: it finds less.
+		// Only while no event is due. One that begins before them hears of them while it is under
+		// way, and then says nothing of their keys: it finds less.
 		if _, _, _, place := w.srv.event(w.main.pos); place != 0 || w.m.verify.next.IsZero() {
 			return false
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// pacer is one state of the search for requests that follow each other without a delay. It has the machine with its clock, and
-// a server that has nothing and may answer in any way, at once. What matters is when the next request is sent.
+// pacer is one state of the search for requests that follow each other without a delay. It has the
+// machine with its clock, and a server that has nothing and may answer in any way, at once. What
+// matters is when the next request is sent.
 type pacer struct {
 	m       *Machine
 	now     time.Time
@@ -39,14 +40,15 @@ func (l *line) String() string {
 	return strings.Join(all[max(0, len(all)-40):], "\n")
 }
 
-// Requests of one instant are limited by the two buckets: a full one has burst tokens. A machine that waits for nothing at the end
-// of a cycle would send more, or be woken more often.
+// Requests of one instant are limited by the two buckets: a full one has burst tokens. A machine
+// that waits for nothing at the end of a cycle would send more, or be woken more often.
 const (
 	mostSent  = 2 * burst
 	mostWoken = 2 * burst
 )
 
-// After every answer that a server can give, the machine comes to a wait that is longer than nothing.
+// After every answer that a server can give, the machine comes to a wait that is longer than
+// nothing.
 func TestNoWaitOfZeroInACycle(t *testing.T) {
 	most := 60_000
 	if raceDetector {
@@ -155,7 +157,8 @@ func (p *pacer) step(in Input) {
 	}
 }
 
-// encode says all that decides what follows: everything that the machine remembers, with times relative to now.
+// encode says all that decides what follows: everything that the machine remembers, with times
+// relative to now.
 func (p *pacer) encode() string {
 	var b strings.Builder
 	m := p.m

@@ -21,7 +21,8 @@ type search struct {
 	ids    map[identity]int32
 }
 
-// state is what is kept of a state: how it was reached first, and where a server that behaves leads from it.
+// state is what is kept of a state: how it was reached first, and where a server that behaves leads
+// from it.
 type state struct {
 	from int32
 	by   move
@@ -124,7 +125,8 @@ const (
 	inOrderRequest
 )
 
-// behaving returns the place in that order of a move that belongs to a server that behaves; 0 if it does not.
+// behaving returns the place in that order of a move that belongs to a server that behaves; 0 if it
+// does not.
 func (w *world) behaving(mv move) int {
 	head := int8(w.srv.head())
 	if mv.refuse > 0 {
@@ -180,7 +182,8 @@ func (s *search) path(id int32) []move {
 	return path
 }
 
-// converge follows the steps of a server that behaves from each state. They have to lead to a settled one.
+// converge follows the steps of a server that behaves from each state. They have to lead to a
+// settled one.
 func (s *search) converge() (depth int, v *violation) {
 	depths := make([]int32, len(s.states)) // 0: not known yet; the depth plus one
 	const onTheWay = -1

@@ -2,9 +2,9 @@ package protocol
 
 import "github.com/relist-go/relist/object"
 
-// The server of the explorer: a log of writes over two keys, which a restored backup may take back. That it compacts old
-// writes away is seen in nothing but a 410, so a server may answer so whenever something has been written since the version
-// that it is asked for.
+// The server of the explorer: a log of writes over two keys, which a restored backup may take back.
+// That it compacts old writes away is seen in nothing but a 410, so a server may answer so whenever
+// something has been written since the version that it is asked for.
 
 // version is a resourceVersion, or a number that stands for a UID. Zero stands for none.
 type version int8
@@ -15,8 +15,9 @@ const anyVersion version = -1
 // keys is how many keys the server has. They are alike: a state and its mirror image are one state.
 const keys = 2
 
-// cell is one object: zero if there is none. What an object holds beside these does not matter: two objects of one name, UID
-// and version count as equal. Nobody could tell them apart without reading them.
+// cell is one object: zero if there is none. What an object holds beside these does not matter: two
+// objects of one name, UID and version count as equal. Nobody could tell them apart without reading
+// them.
 type cell struct{ uid, at version }
 
 // content is all objects: those that the selector selects, and those that it does not.
@@ -39,9 +40,9 @@ const (
 	enter               // and so that it does again
 	elsewhere           // something else is written: a version that no event of the watch has
 
-	// createHidden makes an object that the client may not see, and grant lets the client see an object from then on, which
-	// the watch says by an ADDED with the object's version, older than the grant. OpenShift does so for projects:
-	// https://github.com/openshift/api/issues/2064.
+	// createHidden makes an object that the client may not see, and grant lets the client see an
+	// object from then on, which the watch says by an ADDED with the object's version, older than
+	// the grant. OpenShift does so for projects: https://github.com/openshift/api/issues/2064.
 	createHidden
 	grant
 	writeKinds
@@ -126,8 +127,8 @@ func (s *server) restore(v version) {
 	clear(s.log[s.entries:])
 }
 
-// event returns the first event of a watch after a version, as it comes over the wire, and its place in the log; zero if there
-// is none yet.
+// event returns the first event of a watch after a version, as it comes over the wire, and its
+// place in the log; zero if there is none yet.
 func (s *server) event(after version) (typ object.EventType, k int8, c cell, place version) {
 	for v := max(after, s.base) + 1; v <= s.head(); v++ {
 		w := s.entry(v)

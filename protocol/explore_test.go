@@ -21,8 +21,8 @@ func explorerRules(change func(*Rules)) Rules {
 	return r
 }
 
-// searches are bounded so that all of them together take less than a minute. What is bounded is how much goes wrong in one run:
-// each has the faults that are about its subject.
+// searches are bounded so that all of them together take less than a minute. What is bounded is how
+// much goes wrong in one run: each has the faults that are about its subject.
 var searches = []*search{
 	{
 		name: "watches", rules: explorerRules(nil), most: 5, settles: 10,

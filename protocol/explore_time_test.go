@@ -2,14 +2,15 @@ package protocol
 
 import "time"
 
-// Time is abstracted: an armed timer may fire at any time, before all others or after them. So a state need not say when,
-// only whether a timer is armed, and time stands still at [now]. After each step forget puts everything that is armed at the
-// same time far away; to let one fire, it alone is set to now. What has happened is put at now, and how long it took is
-// chosen when it matters: see the ends of watches in explore_moves_test.go.
+// Time is abstracted: an armed timer may fire at any time, before all others or after them. So a
+// state need not say when, only whether a timer is armed, and time stands still at [now]. After
+// each step forget puts everything that is armed at the same time far away; to let one fire, it
+// alone is set to now. What has happened is put at now, and how long it took is chosen when it
+// matters: see the ends of watches in explore_moves_test.go.
 //
-// That adds runs which cannot happen (a timer of a second after one of an hour), and takes none away, so whatever holds in
-// all states holds in those of the machine. The places on the backoff schedule are forgotten with the times; they are the
-// subject of explore_pace_test.go.
+// That adds runs which cannot happen (a timer of a second after one of an hour), and takes none
+// away, so whatever holds in all states holds in those of the machine. The places on the backoff
+// schedule are forgotten with the times; they are the subject of explore_pace_test.go.
 
 const armed = 24 * time.Hour
 
@@ -78,7 +79,8 @@ func (w *world) forget() {
 	rearm(&m.resyncAt)
 }
 
-// fire lets one timer fire. It reports whether that was armed, in the sense that the machine wants to be woken for it.
+// fire lets one timer fire. It reports whether that was armed, in the sense that the machine wants
+// to be woken for it.
 func (w *world) fire(set func(m *Machine)) bool {
 	set(w.own())
 	if at := w.m.Wake(); at.IsZero() || at.After(now) {

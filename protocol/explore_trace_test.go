@@ -8,9 +8,10 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// A path is printed as a golden trace, as docs/trace-format.md describes it. What that language cannot say (what happens to
-// the server's storage, a sink that refuses, a timer that fires before another) is a comment. Whoever keeps the trace puts delays
-// and deltas in by running it with -update.
+// A path is printed as a golden trace, as docs/trace-format.md describes it. What that language
+// cannot say (what happens to the server's storage, a sink that refuses, a timer that fires before
+// another) is a comment. Whoever keeps the trace puts delays and deltas in by running it with
+// -update.
 
 // say adds a line, if a path is being printed.
 func (w *world) say(format string, args ...any) {

@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// world is one state of the exploration: the machine, the server, the sink, and what is on its way between them.
+// world is one state of the exploration: the machine, the server, the sink, and what is on its way
+// between them.
 type world struct {
 	s   *search
 	m   *Machine
@@ -61,7 +62,8 @@ const (
 	watchRequest
 )
 
-// inquiry is a refetch, or the list of a verification. The server answers at one moment, and the answer arrives at another.
+// inquiry is a refetch, or the list of a verification. The server answers at one moment, and the
+// answer arrives at another.
 type inquiry struct {
 	state inquiryState
 	key   int8 // of a refetch; -1 for any
@@ -144,8 +146,8 @@ func (s *search) begin() *world {
 	return w
 }
 
-// own gives the world a machine of its own before that changes. Until then it shares one with the world that it was copied from,
-// because most moves turn out to be impossible.
+// own gives the world a machine of its own before that changes. Until then it shares one with the
+// world that it was copied from, because most moves turn out to be impossible.
 func (w *world) own() *Machine {
 	if w.shared {
 		w.m, w.shared = w.m.clone(), false
@@ -160,7 +162,8 @@ func (w *world) follows(before *world) *world {
 	return w
 }
 
-// Versions, UIDs and keys, as the machine sees them. Versions have three digits, so that the first is not 0, which is no version.
+// Versions, UIDs and keys, as the machine sees them. Versions have three digits, so that the first
+// is not 0, which is no version.
 const offset = 100
 
 var (
@@ -259,7 +262,8 @@ type subject struct {
 	old     bool
 }
 
-// step gives an input to the machine, and performs what comes of it, as the driver of package reflector does.
+// step gives an input to the machine, and performs what comes of it, as the driver of package
+// reflector does.
 func (w *world) step(in Input, s subject) {
 	m := w.own()
 	for in != nil {
@@ -375,7 +379,8 @@ func (w *world) performApply(how Apply, s subject) error {
 	return nil
 }
 
-// performReplace gives a list to the sink, with what the sink holds of objects that could not be used.
+// performReplace gives a list to the sink, with what the sink holds of objects that could not be
+// used.
 func (w *world) performReplace(eff Replace, s subject) error {
 	if err := w.call(); err != nil {
 		return err
@@ -393,7 +398,8 @@ func (w *world) performReplace(eff Replace, s subject) error {
 			if w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid) || eff.KeepUnlisted {
 				kept = kept || w.sink[k] != cell{}
 			} else {
-				// A sink that does not tell what it holds loses what cannot be used until a refetch brings that back.
+				// A sink that does not tell what it holds loses what cannot be used until a refetch
+				// brings that back.
 				w.sink[k], w.asOf[k], w.whole = cell{}, 0, false
 			}
 		default:
@@ -423,7 +429,8 @@ func (w *world) fold(v version, a *arrived) Sum {
 	return fold.Sum(v.String(), 1, reused)
 }
 
-// reuses reports whether the sink holds an object of a list in the same version, so that it is not decoded again.
+// reuses reports whether the sink holds an object of a list in the same version, so that it is not
+// decoded again.
 func (w *world) reuses(a *arrived) bool {
 	for k, c := range a.objects {
 		if c != (cell{}) && !a.bad[k] && c == w.sink[k] && !w.s.cleared {

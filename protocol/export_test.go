@@ -14,8 +14,8 @@ const (
 	Saved      Guest = "saved"
 )
 
-// LeaveOut makes a machine that has taken an input one that has no such guest. A guest acts on what it remembers, so it is left out
-// if it forgets everything after each step.
+// LeaveOut makes a machine that has taken an input one that has no such guest. A guest acts on what
+// it remembers, so it is left out if it forgets everything after each step.
 func (m *Machine) LeaveOut(guest Guest, in Input) {
 	switch guest {
 	case Quarantine:

@@ -12,16 +12,17 @@ type Sum struct {
 	// Reconnected: see [Fold.Reconnected].
 	Reconnected bool
 
-	// Bad are the items that have a name and cannot be used, up to the size of the quarantine. MoreBad is the number of such
-	// items beyond that. Nameless is the number of items without a readable name.
+	// Bad are the items that have a name and cannot be used, up to the size of the quarantine.
+	// MoreBad is the number of such items beyond that. Nameless is the number of items without a
+	// readable name.
 	Bad               []Item
 	MoreBad, Nameless int
 
 	// Unnamed says why the first item without a readable name cannot be used; nil if there is none.
 	Unnamed error
 
-	// Conflict says why the list cannot be used; nil if it can. There is a conflict if the list reuses some objects of the
-	// sink, and the server may have other objects under these versions.
+	// Conflict says why the list cannot be used; nil if it can. There is a conflict if the list
+	// reuses some objects of the sink, and the server may have other objects under these versions.
 	Conflict error
 }
 
@@ -40,8 +41,9 @@ func (f *Fold) NeedsHeld() bool { return f.reuse }
 
 // Item takes an item that can be used.
 //
-// If some items were taken from the sink, the other items show whether the server's storage rolled back. An item that is not
-// newer than the resume version must be what the sink holds. If the sink holds another version of it, the storage rolled back.
+// If some items were taken from the sink, the other items show whether the server's storage rolled
+// back. An item that is not newer than the resume version must be what the sink holds. If the sink
+// holds another version of it, the storage rolled back.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
@@ -54,9 +56,10 @@ func (f *Fold) Item(item Item) {
 	}
 }
 
-// Reconnected is called if the connection of the first page was closed, and the next items come over a new one. The server may
-// have been started again in between. If its storage was restored from a backup then, the earlier items are of another history.
-// So the history check asks about them.
+// Reconnected is called if the connection of the first page was closed, and the next items come
+// over a new one. The server may have been started again in between. If its storage was restored
+// from a backup then, the earlier items are of another history. So the history check asks about
+// them.
 func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 
 func (f *Fold) recent(item Item) {
@@ -68,8 +71,8 @@ func (f *Fold) recent(item Item) {
 // Anonymous takes an item that can be used and that has no readable metadata.
 func (f *Fold) Anonymous() { f.sum.Items++ }
 
-// Bad takes an item that cannot be used. If the sink holds the same object, Bad returns true: the object was not deleted, so the sink
-// keeps it.
+// Bad takes an item that cannot be used. If the sink holds the same object, Bad returns true: the
+// object was not deleted, so the sink keeps it.
 func (f *Fold) Bad(item Item) (keep bool) {
 	if item.Meta.Key != "" {
 		f.recent(item)
@@ -89,8 +92,9 @@ func (f *Fold) Bad(item Item) (keep bool) {
 	return item.IsHeld && !object.DifferentUID(item.Held.UID, item.Meta.UID)
 }
 
-// Sum returns the result for a whole list, with the version and the number of pages that it had. reused says that some of its objects
-// were taken from the sink. If none was, the list conflicts with nothing.
+// Sum returns the result for a whole list, with the version and the number of pages that it had.
+// reused says that some of its objects were taken from the sink. If none was, the list conflicts
+// with nothing.
 func (f *Fold) Sum(version string, pages int, reused bool) Sum {
 	sum := f.sum
 	sum.Version, sum.Pages = version, pages

@@ -32,8 +32,8 @@ func TestFoldKeepsAThousandThatAreBad(t *testing.T) {
 	}
 }
 
-// An object of the list that cannot be used has not been deleted: what is held of it stays, unless that is another object,
-// which was deleted.
+// An object of the list that cannot be used has not been deleted: what is held of it stays, unless
+// that is another object, which was deleted.
 func TestFoldSaysWhatStays(t *testing.T) {
 	other := bad("a", "95", "90")
 	other.Held.UID = "another"
@@ -56,8 +56,9 @@ func TestFoldSaysWhatStays(t *testing.T) {
 	}
 }
 
-// Objects are taken from the sink if they have the same version. Then the list must be of the history that the sink has
-// followed: nothing in it may be otherwise than it was at the resume version.
+// Objects are taken from the sink if they have the same version. Then the list must be of the
+// history that the sink has followed: nothing in it may be otherwise than it was at the resume
+// version.
 func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 	cleared := good("a", "95", "95")
 	cleared.Held.ResourceVersion = ""

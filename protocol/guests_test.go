@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// ladder has the machines that play a trace, one after the other, until one does what the file says. The last one is whole.
+// ladder has the machines that play a trace, one after the other, until one does what the file
+// says. The last one is whole.
 var ladder = []struct {
 	name string
 	has  []protocol.Guest
@@ -38,8 +39,9 @@ Those that are not named pass with the conversation alone.
 
 `
 
-// The conversation is a client by itself. Without a guest it plays every golden trace that is not about what the guest is for. An
-// object that it cannot use is a problem that it reports, and whatever the server does, it sends few requests more.
+// The conversation is a client by itself. Without a guest it plays every golden trace that is not
+// about what the guest is for. An object that it cannot use is a problem that it reports, and
+// whatever the server does, it sends few requests more.
 func TestGuests(t *testing.T) {
 	names, err := filepath.Glob("../testdata/*.txt")
 	if err != nil {
@@ -93,7 +95,8 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// need returns the first rung of the ladder that does what a trace says. alone is what the first one does.
+// need returns the first rung of the ladder that does what a trace says. alone is what the first
+// one does.
 func need(t *testing.T, path string, src, alone []byte) string {
 	t.Helper()
 	if bytes.Equal(alone, src) {

@@ -2,14 +2,17 @@ package protocol
 
 import "time"
 
-// health remembers when requests started to fail. The machine only reports that: [Status] has the time since which no watch has been
-// open, [Backoff] reports the start of an outage, and [Recovered] reports its end.
+// health remembers when requests started to fail. The machine only reports that: [Status] has the
+// time since which no watch has been open, [Backoff] reports the start of an outage, and
+// [Recovered] reports its end.
 type health struct {
-	// failing is when requests began to fail: no watch has been open since. While a watch is open, it is zero.
+	// failing is when requests began to fail: no watch has been open since. While a watch is open,
+	// it is zero.
 	failing time.Time
 
-	// failingBefore is the value that failing had before the last watch was accepted. If the watch fails soon, failing gets that value
-	// back: some servers accept a watch, and then say that the version is gone. It is zero once the watch has brought something.
+	// failingBefore is the value that failing had before the last watch was accepted. If the watch
+	// fails soon, failing gets that value back: some servers accept a watch, and then say that the
+	// version is gone. It is zero once the watch has brought something.
 	failingBefore time.Time
 
 	opened time.Time // when the server accepted the last watch; zero once that is longer ago than the constant healthy
@@ -29,11 +32,12 @@ type outage struct {
 
 func (o *outage) on() bool { return !o.since.IsZero() }
 
-// A single short watch is no outage: an API server that shuts down ends its streams, and the next one works. The third delay without
-// a healthy watch begins an outage.
+// A single short watch is no outage: an API server that shuts down ends its streams, and the next
+// one works. The third delay without a healthy watch begins an outage.
 const manyDelays = 3
 
-// fail notes and reports that a request, or the sink, has failed. If the server ends a watch cleanly, that is no failure.
+// fail notes and reports that a request, or the sink, has failed. If the server ends a watch
+// cleanly, that is no failure.
 func (m *Machine) fail(now time.Time, failure Failure) {
 	if failure.Reason == Closed {
 		return
@@ -49,8 +53,9 @@ func (m *Machine) fail(now time.Time, failure Failure) {
 	m.emit(Failing{failure.Err})
 }
 
-// watchAccepted ends an outage, except in two cases: no list has come since the outage began, so the server may still say that the
-// version of the watch is gone; or an earlier watch seemed to end this outage, and failed.
+// watchAccepted ends an outage, except in two cases: no list has come since the outage began, so
+// the server may still say that the version of the watch is gone; or an earlier watch seemed to end
+// this outage, and failed.
 func (m *Machine) watchAccepted(now time.Time) {
 	h := &m.health
 	h.opened = now
@@ -93,7 +98,8 @@ func (m *Machine) recovered(at time.Time) {
 	h.last, h.outage = h.outage, outage{}
 }
 
-// backoffNews notes a delay, and returns what it says about an outage, and how long that has lasted.
+// backoffNews notes a delay, and returns what it says about an outage, and how long that has
+// lasted.
 func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted time.Duration) {
 	h := &m.health
 	if !m.meansOutage(reason) {

@@ -8,8 +8,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// A sink that refuses the whole state has been failing since it first did, and the delays grow, whether the state comes as a
-// list or as initial events, and however long those took.
+// A sink that refuses the whole state has been failing since it first did, and the delays grow,
+// whether the state comes as a list or as initial events, and however long those took.
 func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 	for name, c := range map[string]struct {
 		initial InitialList

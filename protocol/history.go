@@ -9,14 +9,16 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// history is the history check. It finds out whether a server still has the history that the sink's objects come from.
+// history is the history check. It finds out whether a server still has the history that the sink's
+// objects come from.
 //
-// Why: if etcd is restored from a backup, the server assigns the versions after the backup a second time, to other changes. A watch at
-// the resume version brings nothing until the restored server has reached that version. After that, the watch looks normal, and the sink
-// has objects of two histories.
+// Why: if etcd is restored from a backup, the server assigns the versions after the backup a second
+// time, to other changes. A watch at the resume version brings nothing until the restored server
+// has reached that version. After that, the watch looks normal, and the sink has objects of two
+// histories.
 //
-// When it starts: another server may answer from now on ([history.mayBeAnotherServer]), or may have answered since a list started
-// ([history.suspectList]). The server is then unverified.
+// When it starts: another server may answer from now on ([history.mayBeAnotherServer]), or may have
+// answered since a list started ([history.suspectList]). The server is then unverified.
 //
 // What is checked:
 //
@@ -28,10 +30,12 @@ import (
 //   - If the server no longer has the events, but has the resume version, its watch cache may have started with the backup. The machine
 //     then asks for all states that it knows. It does so, too, if a list may be of another history.
 //
-// When it ends: the events or the answers are the same, and the server is verified; or one of them differs, and the machine lists.
+// When it ends: the events or the answers are the same, and the server is verified; or one of them
+// differs, and the machine lists.
 //
-// The check does not notice a restored backup if the last events, or these objects, are the same in both histories. Only a verification
-// ([Rules.Verify]) notices that, because nothing else in the API distinguishes the two servers.
+// The check does not notice a restored backup if the last events, or these objects, are the same in
+// both histories. Only a verification ([Rules.Verify]) notices that, because nothing else in the
+// API distinguishes the two servers.
 type history struct {
 	rules *Rules
 	recent
@@ -52,7 +56,8 @@ type unverified struct {
 	behind   bool      // the last answer was older than the question
 }
 
-// suspicion is what the answers are to settle, and so what follows if one of them is not what was known.
+// suspicion is what the answers are to settle, and so what follows if one of them is not what was
+// known.
 type suspicion uint8
 
 const (
@@ -72,26 +77,32 @@ type repetition struct {
 }
 
 const (
-	// After a watch has opened, the machine waits between checkAfter and checkAfter + checkSpread, and then asks. So the questions of
-	// many clients do not come together, nor do the lists that follow if the events of a watch are not those that were expected.
+	// After a watch has opened, the machine waits between checkAfter and checkAfter + checkSpread,
+	// and then asks. So the questions of many clients do not come together, nor do the lists that
+	// follow if the events of a watch are not those that were expected.
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
-	// If a list has come because the server showed another history, the machine asks whether the storage agrees with the list. It asks at
-	// most once in checkListEvery. That is enough: if each list is older than what was seen before, and each watch ends with 410, another
-	// list follows without a question. If the storage has disagreed with a list, the machine asks about the next list without this limit.
+	// If a list has come because the server showed another history, the machine asks whether the
+	// storage agrees with the list. It asks at most once in checkListEvery. That is enough: if each
+	// list is older than what was seen before, and each watch ends with 410, another list follows
+	// without a question. If the storage has disagreed with a list, the machine asks about the next
+	// list without this limit.
 	checkListEvery = 30 * time.Second
 
-	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
-	// after checkAgain. A server that is asked for one key exactly at a version gives no such answer: it reads its storage.
+	// An answer that is older than the question may be that of a replica that is behind for a
+	// moment. So the machine asks once more after checkAgain. A server that is asked for one key
+	// exactly at a version gives no such answer: it reads its storage.
 	checkAgain = 5 * time.Second
 
-	// mostQuestions is how many questions there are at most, if another server may answer again and again.
+	// mostQuestions is how many questions there are at most, if another server may answer again and
+	// again.
 	mostQuestions = 4
 )
 
-// suspect records that another server may answer from now on. If the server is unverified already, the earlier questions stay, because
-// what has come since they were asked may be of another history.
+// suspect records that another server may answer from now on. If the server is unverified already,
+// the earlier questions stay, because what has come since they were asked may be of another
+// history.
 func (h *history) suspect(resume string) {
 	u := h.unverified
 	if !object.IsComparable(resume) {
@@ -114,9 +125,10 @@ func (h *history) suspect(resume string) {
 	}
 }
 
-// suspectList records that a list, or the first pages of it, may be of another history than what has come since. The machine then asks
-// for all states that it knows, because no watch repeats events, and one object may have the same version in both histories by chance.
-// If the server is unverified already, the open questions are about that list.
+// suspectList records that a list, or the first pages of it, may be of another history than what
+// has come since. The machine then asks for all states that it knows, because no watch repeats
+// events, and one object may have the same version in both histories by chance. If the server is
+// unverified already, the open questions are about that list.
 func (h *history) suspectList(resume string) {
 	if h.unverified != nil {
 		return
@@ -126,8 +138,9 @@ func (h *history) suspectList(resume string) {
 	}
 }
 
-// listed takes a list that the sink has. The list answers all questions, except in two cases: it has come because the server showed
-// another history, and the storage may still differ from it; or some of its pages may be of another history.
+// listed takes a list that the sink has. The list answers all questions, except in two cases: it
+// has come because the server showed another history, and the storage may still differ from it; or
+// some of its pages may be of another history.
 func (h *history) listed(sum Sum, otherHistory bool) {
 	h.recent, h.unverified = sum.Recent, nil
 	switch {
@@ -161,9 +174,10 @@ func (h *history) begin(resume string) (version string, repeats repetition) {
 	return version, repeats
 }
 
-// opened sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch repeats
-// nothing, the machine asks immediately. No delay has to spread the questions of many programs then, because this program has just
-// started, and others started at other times.
+// opened sets the time of the next question, because a watch is open now. If a saved copy waits for
+// the answer, and the watch repeats nothing, the machine asks immediately. No delay has to spread
+// the questions of many programs then, because this program has just started, and others started at
+// other times.
 func (h *history) opened(now time.Time, copyWaits bool) {
 	switch u := h.unverified; {
 	case u == nil:
@@ -195,8 +209,8 @@ func (h *history) ask(now time.Time) question {
 	return u.questions[0]
 }
 
-// answered takes the answer to a question. If it proves that the server has another history, the error says so. If that is
-// errStorageDiffers, no list helps; otherwise a list must follow.
+// answered takes the answer to a question. If it proves that the server has another history, the
+// error says so. If that is errStorageDiffers, no list helps; otherwise a list must follow.
 func (h *history) answered(now time.Time, resume string, a *refetch, in Refetched) error {
 	u := h.unverified
 	if u == nil {
@@ -252,7 +266,8 @@ func (h *history) settled(now time.Time) {
 	u.questions, u.failures, u.behind, u.at = u.questions[1:], 0, false, now
 }
 
-// differs takes the proof that the server has another history. If a list has not helped, the machine asks again later.
+// differs takes the proof that the server has another history. If a list has not helped, the
+// machine asks again later.
 func (h *history) differs(now time.Time, err error) error {
 	u := h.unverified
 	if u.suspicion.listHelps() {
@@ -264,9 +279,10 @@ func (h *history) differs(now time.Time, err error) error {
 	return fmt.Errorf("%w: %w", errStorageDiffers, err)
 }
 
-// isRepetition takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. If another
-// event should have come, the error is the proof of another history. An object at or before the version at which the watch began says
-// nothing, nor does a bookmark before the event that has to come next.
+// isRepetition takes an event of a watch that has to repeat the last events, and reports whether
+// the sink does not need it. If another event should have come, the error is the proof of another
+// history. An object at or before the version at which the watch began says nothing, nor does a
+// bookmark before the event that has to come next.
 func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 	meta, left := e.Item.Meta, p.repeats.left
 	if len(left) == 0 || !object.IsComparable(meta.ResourceVersion) {
@@ -290,9 +306,9 @@ func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 	return true, nil
 }
 
-// unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some
-// servers say so by 410, and some end the watch immediately, see [short]. The next watch begins at the resume version, and more is
-// asked for beside it.
+// unrepeatable reports whether a watch has ended because the server no longer has the events that
+// the watch has to repeat. Some servers say so by 410, and some end the watch immediately, see
+// [short]. The next watch begins at the resume version, and more is asked for beside it.
 func (h *history) unrepeatable(now time.Time, resume string, p *watching, reason Reason) bool {
 	forgotten := reason == Expired || reason == Closed && p.empty(now)
 	if !forgotten || len(p.repeats.left) == 0 {
@@ -308,7 +324,8 @@ func (h *history) unrepeatable(now time.Time, resume string, p *watching, reason
 // verified reports whether the server is known to have the history of the sink's objects.
 func (h *history) verified() bool { return h.unverified == nil }
 
-// awaitsAnswer reports whether a saved copy must wait for an answer. If a question fails, it does not wait for the answer to the next.
+// awaitsAnswer reports whether a saved copy must wait for an answer. If a question fails, it does
+// not wait for the answer to the next.
 func (h *history) awaitsAnswer() bool { return h.unverified != nil && h.unverified.failures == 0 }
 
 // saved adds to a point what another machine needs to check the history.
@@ -335,8 +352,9 @@ func (h *history) resumeSaved(p Point) {
 	h.suspect(p.Version)
 }
 
-// errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has
-// something else than the list. If the storage of etcd alone was restored, a running API server takes such a list from its watch
-// cache, and no list helps until that server is started again. A 410 to a question does not settle it then, because the sink still has
-// objects of the old history. The machine asks again, as of the resume version.
+// errStorageDiffers is reported if a list has come from a server that has shown another history,
+// and the server's storage has something else than the list. If the storage of etcd alone was
+// restored, a running API server takes such a list from its watch cache, and no list helps until
+// that server is started again. A 410 to a question does not settle it then, because the sink still
+// has objects of the old history. The machine asks again, as of the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")

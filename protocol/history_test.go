@@ -21,7 +21,8 @@ func checked(t *testing.T, s *stage) Refetch {
 	return question
 }
 
-// While the machine waits because the server asked it to, a server that rolled back does not cut the wait short.
+// While the machine waits because the server asked it to, a server that rolled back does not cut
+// the wait short.
 func TestRolledBackDoesNotCutAWaitShort(t *testing.T) {
 	s := newStage()
 	s.settled()
@@ -42,8 +43,9 @@ func TestRolledBackDoesNotCutAWaitShort(t *testing.T) {
 	}
 }
 
-// A server repeats no event that the resume version has not passed. Here the sink refuses so many changes that a list is due, so
-// the last one is not passed: a copy that is saved now continues behind the one before it.
+// A server repeats no event that the resume version has not passed. Here the sink refuses so many
+// changes that a list is due, so the last one is not passed: a copy that is saved now continues
+// behind the one before it.
 func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
 	s := newStage()
 	s.settled()
@@ -59,7 +61,8 @@ func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
 	}
 }
 
-// If the driver stops before the sink has answered, because the sink has panicked, the event comes again, and is no repetition.
+// If the driver stops before the sink has answered, because the sink has panicked, the event comes
+// again, and is no repetition.
 func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
 	s := newStage()
 	s.settled()
@@ -73,7 +76,8 @@ func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
 	}
 }
 
-// If the connection has changed within a list, the server may have been restored meanwhile, so it is asked for what came before that.
+// If the connection has changed within a list, the server may have been restored meanwhile, so it
+// is asked for what came before that.
 func TestListOverTwoConnectionsHasAHistoryCheck(t *testing.T) {
 	s := newStage()
 	s.step(Tick{})

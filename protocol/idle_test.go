@@ -37,8 +37,9 @@ func (s *stage) silentUntilEnd(t *testing.T) {
 	t.Fatal("the watch is idle forever")
 }
 
-// Before its first bookmark a watch may be idle for about a minute, by jitter. If the watch that is opened instead brings
-// nothing either, there may be nothing to say: the next may be idle for twice as long, up to the end of its timeout.
+// Before its first bookmark a watch may be idle for about a minute, by jitter. If the watch that is
+// opened instead brings nothing either, there may be nothing to say: the next may be idle for twice
+// as long, up to the end of its timeout.
 func TestIdleTimeBeforeABookmarkIsLearned(t *testing.T) {
 	for _, jitter := range []float64{0, 0.999} {
 		s := newStage(func(r *Rules) {
@@ -65,7 +66,8 @@ func TestIdleTimeBeforeABookmarkIsLearned(t *testing.T) {
 	}
 }
 
-// If the watch that is opened instead brings something at once, the one before it was dead: the limit is the first again.
+// If the watch that is opened instead brings something at once, the one before it was dead: the
+// limit is the first again.
 func TestIdleTimeOfADeadWatchIsNotLearned(t *testing.T) {
 	for _, c := range []struct {
 		name  string

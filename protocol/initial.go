@@ -8,27 +8,31 @@ import (
 )
 
 const (
-	// maxDelay is the longest idle time among initial events. It is also the longest wait for their end, once an event has come that
-	// is not an initial event. Some proxies lose the bookmark that ends the initial events. Then nothing comes any more, or only
-	// later changes: https://github.com/kubernetes/kubernetes/issues/140890.
+	// maxDelay is the longest idle time among initial events. It is also the longest wait for their
+	// end, once an event has come that is not an initial event. Some proxies lose the bookmark that
+	// ends the initial events. Then nothing comes any more, or only later changes:
+	// https://github.com/kubernetes/kubernetes/issues/140890.
 	maxDelay = 30 * time.Second
 
-	// After maxIncomplete streams in a row that ended too early, the machine asks for lists for the time listFor.
+	// After maxIncomplete streams in a row that ended too early, the machine asks for lists for the
+	// time listFor.
 	maxIncomplete = 2
 	listFor       = time.Hour
 
 	// longList: a list that took this long may have outrun the server's memory of events.
 	longList = time.Second
 
-	// After maxOutrun lists in a row that took longer than the time for which the server remembers events, the machine asks for
-	// initial events for the time streamFor. With initial events there is no gap between the state and the events that follow.
+	// After maxOutrun lists in a row that took longer than the time for which the server remembers
+	// events, the machine asks for initial events for the time streamFor. With initial events there
+	// is no gap between the state and the events that follow.
 	maxOutrun = 2
 	streamFor = time.Hour
 )
 
 var errIncomplete = errors.New("the initial events stopped before their end")
 
-// becomeStreaming asks for the whole state as the first events of a watch. The state must not be older than what the sink holds.
+// becomeStreaming asks for the whole state as the first events of a watch. The state must not be
+// older than what the sink holds.
 func (m *Machine) becomeStreaming(now time.Time) {
 	p := &streaming{version: m.floor(), asked: now, heard: now, timeout: m.timeout()}
 	if m.mostRecent() {
@@ -39,9 +43,10 @@ func (m *Machine) becomeStreaming(now time.Time) {
 	m.emit(Watch{Version: p.version, Timeout: p.timeout, Initial: true})
 }
 
-// listOutrun counts a list that took too long: the server has forgotten events since the version of the list, and so it
-// refused a watch at that version. That happens to large types that change a lot, and the next list will take as long. If the
-// list was quick, then something else is wrong, and initial events would not help.
+// listOutrun counts a list that took too long: the server has forgotten events since the version of
+// the list, and so it refused a watch at that version. That happens to large types that change a
+// lot, and the next list will take as long. If the list was quick, then something else is wrong,
+// and initial events would not help.
 func (m *Machine) listOutrun(now time.Time, p *watching, failure Failure) {
 	if failure.Reason != Expired || !p.afterLongList || p.progress {
 		return
@@ -51,8 +56,8 @@ func (m *Machine) listOutrun(now time.Time, p *watching, failure Failure) {
 	}
 }
 
-// givenUpAt returns when the machine stops waiting for the end of the initial events. A bookmark, a MODIFIED or a DELETED shows
-// that the initial events are over. An ADDED may be an initial event.
+// givenUpAt returns when the machine stops waiting for the end of the initial events. A bookmark, a
+// MODIFIED or a DELETED shows that the initial events are over. An ADDED may be an initial event.
 func (p *streaming) givenUpAt() time.Time {
 	at := p.heard.Add(maxDelay)
 	if !p.otherEventAt.IsZero() {
@@ -61,7 +66,8 @@ func (p *streaming) givenUpAt() time.Time {
 	return at
 }
 
-// initialEvent collects the state. Once the state is complete, the same stream continues as a watch.
+// initialEvent collects the state. Once the state is complete, the same stream continues as a
+// watch.
 func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	p.heard = now
 	if e.Type != object.Added && p.otherEventAt.IsZero() {
@@ -116,7 +122,8 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 	m.becomeWaiting(now, toList, failure)
 }
 
-// listInstead asks for lists instead of initial events, now and for an hour. If the server has asked for a delay, the list waits.
+// listInstead asks for lists instead of initial events, now and for an hour. If the server has
+// asked for a delay, the list waits.
 func (m *Machine) listInstead(now time.Time, p *streaming, failure Failure) {
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	m.lists.incompleteStreams, m.lists.listsUntil = 0, now.Add(listFor)

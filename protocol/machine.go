@@ -2,8 +2,9 @@ package protocol
 
 import "time"
 
-// Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
-// no clock; its random numbers come from [Rules.Rand]. One goroutine owns it.
+// Machine makes every decision of a reflector, and remembers what it needs for that. It does no
+// I/O, starts no goroutine and reads no clock; its random numbers come from [Rules.Rand]. One
+// goroutine owns it.
 type Machine struct {
 	rules *Rules // the guests have it, too
 	phase phase
@@ -29,16 +30,17 @@ type Machine struct {
 
 // position says which resourceVersion the sink is at, and so what to ask for next.
 type position struct {
-	// resume is the resume version: the sink has everything up to this resourceVersion, except what is in quarantine. The next
-	// watch begins there. It is empty before the first list.
+	// resume is the resume version: the sink has everything up to this resourceVersion, except what
+	// is in quarantine. The next watch begins there. It is empty before the first list.
 	resume string
 
-	// mostRecentNext: the next list asks for the most recent state. The server could not list at the resume version, or could
-	// not watch from the version of its list.
+	// mostRecentNext: the next list asks for the most recent state. The server could not list at
+	// the resume version, or could not watch from the version of its list.
 	mostRecentNext bool
 
-	// distrusted: the server's storage rolled back, or may have, and the sink still holds objects from before. The same
-	// version may now mean another state, so every object of the next list is decoded.
+	// distrusted: the server's storage rolled back, or may have, and the sink still holds objects
+	// from before. The same version may now mean another state, so every object of the next list is
+	// decoded.
 	distrusted bool
 
 	// synced: the sink has had a whole list, or a saved copy that the server has resumed.
@@ -53,7 +55,8 @@ func New(rules Rules) *Machine {
 	}
 }
 
-// Step takes one input and returns the effects to perform, in order. The slice is used again by the next Step.
+// Step takes one input and returns the effects to perform, in order. The slice is used again by the
+// next Step.
 func (m *Machine) Step(now time.Time, in Input) []Effect {
 	clear(m.out)
 	m.out = m.out[:0]
@@ -173,8 +176,8 @@ func (m *Machine) Wake() time.Time {
 	return earliest(at, m.wakeBeside())
 }
 
-// stopped prepares for the next Run. If a watch was open, or was the next request, the next Tick opens a watch; otherwise it
-// lists. Another server may answer by then.
+// stopped prepares for the next Run. If a watch was open, or was the next request, the next Tick
+// opens a watch; otherwise it lists. Another server may answer by then.
 func (m *Machine) stopped(now time.Time) {
 	then := toList
 	switch p := m.phase.(type) {

@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// phase is what the machine is doing, with the fields that are valid only then. Only these functions assign it:
-// becomeListing, becomeStreaming, becomeWatching, streamComplete (which continues with an open stream) and waitUntil. becomeWaiting
-// draws a delay, and calls waitUntil.
+// phase is what the machine is doing, with the fields that are valid only then. Only these
+// functions assign it: becomeListing, becomeStreaming, becomeWatching, streamComplete (which
+// continues with an open stream) and waitUntil. becomeWaiting draws a delay, and calls waitUntil.
 type phase interface {
 	name() string
 

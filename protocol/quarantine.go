@@ -10,8 +10,9 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// quarantine holds the keys whose latest state the sink may lack. It exists so that one bad object does not stop the others: they stay
-// up to date, and the machine refetches the keys in quarantine one by one.
+// quarantine holds the keys whose latest state the sink may lack. It exists so that one bad object
+// does not stop the others: they stay up to date, and the machine refetches the keys in quarantine
+// one by one.
 //
 // When it starts for a key:
 //
@@ -30,8 +31,8 @@ type quarantine struct {
 	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
 	soonest time.Time
 
-	// beyondLimit counts the objects that could not be used, and for which entries had no room. Each list begins the count again. One
-	// object may count several times.
+	// beyondLimit counts the objects that could not be used, and for which entries had no room.
+	// Each list begins the count again. One object may count several times.
 	beyondLimit int
 
 	// changes is raised whenever the result of [Machine.Quarantine] changes.
@@ -50,8 +51,8 @@ type entry struct {
 
 	refetchErr error // why the last refetch failed; nil if it did not, or if there was none
 
-	// minVersion: an answer that is older than this is not used, because the machine has seen this version of the key, or of
-	// the resource, already.
+	// minVersion: an answer that is older than this is not used, because the machine has seen this
+	// version of the key, or of the resource, already.
 	minVersion string
 
 	since, next   time.Time // when it came in, and when it is asked for
@@ -74,12 +75,13 @@ const (
 	// maxQuarantined is the number of keys that are asked for one by one.
 	maxQuarantined = 1000
 
-	// If the sink has refused more than maxRefused of the objects in quarantine, the fault is probably in the sink and not in the
-	// objects. The machine then lists.
+	// If the sink has refused more than maxRefused of the objects in quarantine, the fault is
+	// probably in the sink and not in the objects. The machine then lists.
 	maxRefused = 100
 
-	// The delays between refetches of one key double from refetchBase to refetchCap. A refetch helps if a conversion or a transform works
-	// again. If the object itself is repaired, an event brings it.
+	// The delays between refetches of one key double from refetchBase to refetchCap. A refetch
+	// helps if a conversion or a transform works again. If the object itself is repaired, an event
+	// brings it.
 	refetchBase = time.Second
 	refetchCap  = 10 * time.Minute
 )
@@ -89,12 +91,13 @@ type Quarantined struct {
 	// Meta is the version that could not be used, as far as it could be read.
 	Meta object.Meta
 
-	// Err is the cause: the object could not be decoded, a transform failed, the sink did not take the object, or the sink's object
-	// differs from the server's.
+	// Err is the cause: the object could not be decoded, a transform failed, the sink did not take
+	// the object, or the sink's object differs from the server's.
 	Err error
 
-	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If the object is
-	// repaired before NextTry, the event of that change takes it out of quarantine.
+	// Since is when the object came into quarantine, and NextTry is when the server is asked for it
+	// next. If the object is repaired before NextTry, the event of that change takes it out of
+	// quarantine.
 	Since, NextTry time.Time
 }
 
@@ -113,7 +116,8 @@ func (m *Machine) Quarantine() (all []Quarantined, more int) {
 	return all, m.quarantine.beyondLimit
 }
 
-// reported returns the cause of the quarantine. If the last refetch failed, the error also has the cause of that.
+// reported returns the cause of the quarantine. If the last refetch failed, the error also has the
+// cause of that.
 func (e *entry) reported() error {
 	if e.refetchErr == nil {
 		return e.err
@@ -121,10 +125,12 @@ func (e *entry) reported() error {
 	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.refetchErr)
 }
 
-// QuarantineChanges returns a number. While the number stays the same, [Machine.Quarantine] returns the same entries.
+// QuarantineChanges returns a number. While the number stays the same, [Machine.Quarantine] returns
+// the same entries.
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
-// put puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
+// put puts the key of an item into quarantine. If the key is there already, its entry is brought up
+// to date.
 func (q *quarantine) put(now time.Time, resume string, item Item, err error, why cause) {
 	if item.Meta.Key == "" { // no request can name it
 		q.repair.wantUnnamed(now)
@@ -150,7 +156,8 @@ func (q *quarantine) put(now time.Time, resume string, item Item, err error, why
 	q.repairInstead(now)
 }
 
-// repairInstead plans a list for repair, if something is in quarantine and the server cannot be asked for single keys.
+// repairInstead plans a list for repair, if something is in quarantine and the server cannot be
+// asked for single keys.
 func (q *quarantine) repairInstead(now time.Time) {
 	if q.len() > 0 && now.Before(q.noRefetchUntil) {
 		q.repair.want(now)
@@ -182,10 +189,12 @@ func (m *Machine) release(key string) {
 	}
 }
 
-// listed takes a list that the sink has, and returns the keys that are released. The items of the list that cannot be used are in
-// quarantine then. An object that was there already at the same version keeps its place on the backoff schedule. From now on, an answer
-// to a refetch must not be older than the list. It may be older than what came before the list, because the list may be of an older
-// history. If the list has items without a readable name, or too many that cannot be used, a repair follows.
+// listed takes a list that the sink has, and returns the keys that are released. The items of the
+// list that cannot be used are in quarantine then. An object that was there already at the same
+// version keeps its place on the backoff schedule. From now on, an answer to a refetch must not be
+// older than the list. It may be older than what came before the list, because the list may be of
+// an older history. If the list has items without a readable name, or too many that cannot be used,
+// a repair follows.
 func (q *quarantine) listed(now time.Time, sum Sum) (released []string) {
 	before := q.entries
 	q.entries, q.soonest, q.versions = map[string]*entry{}, time.Time{}, nil
@@ -229,7 +238,8 @@ func (q *quarantine) sinkRefusals() int {
 	return n
 }
 
-// due returns the key to ask for next, if one is due. If the server cannot be asked for single keys, a list is planned instead.
+// due returns the key to ask for next, if one is due. If the server cannot be asked for single
+// keys, a list is planned instead.
 func (q *quarantine) due(now time.Time) (key string, ok bool) {
 	if !due(now, q.soonest) {
 		return "", false

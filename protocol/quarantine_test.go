@@ -28,7 +28,8 @@ func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []
 	return waits
 }
 
-// An object that stays as it is, is asked for less and less often. An event that changes it begins again.
+// An object that stays as it is, is asked for less and less often. An event that changes it begins
+// again.
 func TestBackoffOfRefetches(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
 	quarantined(s)
@@ -67,7 +68,8 @@ func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	}
 }
 
-// A deletion that was answered, and a list, leave nobody in quarantine who is well, and Quarantine tells in the order of keys.
+// A deletion that was answered, and a list, leave nobody in quarantine who is well, and Quarantine
+// tells in the order of keys.
 func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 	s := newStage()
 	s.settled()
@@ -97,8 +99,8 @@ func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 	}
 }
 
-// A list of an older history says as of which version an object is bad. Answers are measured by that, not by a version that the
-// server may not come to for a long time.
+// A list of an older history says as of which version an object is bad. Answers are measured by
+// that, not by a version that the server may not come to for a long time.
 func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
 	s.step(Tick{})

@@ -2,11 +2,13 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again. What follows the end of a request is in the
-// table reasons, and what follows a conclusion of the machine is beside its cause, as in repairByList.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. What
+// follows the end of a request is in the table reasons, and what follows a conclusion of the
+// machine is beside its cause, as in repairByList.
 type Reason uint8
 
-// The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
+// The reasons. Several causes share one reason if neither the machine nor a reader of its reports
+// has to distinguish them.
 const (
 	Closed          Reason = iota + 1 // the server ended the stream cleanly
 	ConnectionLost                    // the connection broke: under an open stream, in the middle of a list, or before any answer
@@ -31,8 +33,8 @@ const (
 	reasonsEnd                        // one past the last
 )
 
-// reasons says of each reason what it is called, whether a delay for it means that something is wrong, and what follows if a list, a
-// stream of initial events, or a watch ends for it.
+// reasons says of each reason what it is called, whether a delay for it means that something is
+// wrong, and what follows if a list, a stream of initial events, or a watch ends for it.
 var reasons = [reasonsEnd]struct {
 	word                string
 	means               meaning
@@ -98,7 +100,8 @@ type Failure struct {
 	Code       int           // the HTTP status; 0 if there is none
 	RetryAfter time.Duration // the delay that the server asks for; 0 if it asks for none
 
-	// Err is the error as it was. The machine passes it on to those who report it, and never looks at it.
+	// Err is the error as it was. The machine passes it on to those who report it, and never looks
+	// at it.
 	Err error
 }
 
@@ -115,8 +118,9 @@ type ProblemClass uint8
 const (
 	ListProblem ProblemClass = iota + 1 // a list failed, and will be tried again
 
-	// WatchProblem: a watch failed, and another try may not help: the server refused it with a status other than 410, 429, 502, 503
-	// and 504, sent something malformed, sent no answer, or did not complete the initial events.
+	// WatchProblem: a watch failed, and another try may not help: the server refused it with a
+	// status other than 410, 429, 502, 503 and 504, sent something malformed, sent no answer, or
+	// did not complete the initial events.
 	WatchProblem
 
 	ObjectProblem  // an object could not be decoded or transformed, so the sink lacks its latest version

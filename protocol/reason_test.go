@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A new reason has a word, says whether it means an outage, and what follows each kind of request that ends for it.
+// A new reason has a word, says whether it means an outage, and what follows each kind of request
+// that ends for it.
 func TestEveryReasonChooses(t *testing.T) {
 	columns := map[string]struct {
 		follow func(Reason) follow

@@ -7,13 +7,15 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// recent holds the newest states that the server has sent, the newest first: those of the last events, or those of the last list if no
-// event has come since. A key may have several states. It does not matter whether the sink has taken them. A place without a key is empty.
+// recent holds the newest states that the server has sent, the newest first: those of the last
+// events, or those of the last list if no event has come since. A key may have several states. It
+// does not matter whether the sink has taken them. A place without a key is empty.
 type recent struct {
 	states [4]known
 
-	// events is how many of the states are the last events. since is a version. Between it and the resume version, the server has sent only
-	// these events. If events is zero, since means nothing.
+	// events is how many of the states are the last events. since is a version. Between it and the
+	// resume version, the server has sent only these events. If events is zero, since means
+	// nothing.
 	events int
 	since  string
 }
@@ -24,7 +26,8 @@ type known struct {
 	gone bool // it was deleted
 }
 
-// event takes an event that has moved the resume version. from is where the resume version was before.
+// event takes an event that has moved the resume version. from is where the resume version was
+// before.
 func (r *recent) event(from string, k known) {
 	switch r.events {
 	case 0:
@@ -36,20 +39,21 @@ func (r *recent) event(from string, k known) {
 	r.states[0], r.events = k, min(r.events+1, len(r.states))
 }
 
-// passed takes a bookmark that has moved the resume version. The next watch starts at the bookmark, because the server may forget the
-// events before the bookmark sooner than the bookmark's version.
+// passed takes a bookmark that has moved the resume version. The next watch starts at the bookmark,
+// because the server may forget the events before the bookmark sooner than the bookmark's version.
 func (r *recent) passed() { r.events = 0 }
 
-// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next watch starts behind this
-// event. Without this rule, a server that ends each watch after one event would repeat the first event forever.
+// repeated takes an event that the server has repeated, and how many are left. If the watch ends
+// now, the next watch starts behind this event. Without this rule, a server that ends each watch
+// after one event would repeat the first event forever.
 func (r *recent) repeated(k known, left int) {
 	if r.events == left+1 {
 		r.since, r.events = k.ResourceVersion, left
 	}
 }
 
-// late takes an event that has not moved the resume version. Unless a newer state of its key is known, the state of the key at the
-// resume version is unknown from now on.
+// late takes an event that has not moved the resume version. Unless a newer state of its key is
+// known, the state of the key at the resume version is unknown from now on.
 func (r *recent) late(meta object.Meta) {
 	r.events = 0
 	kept := slices.DeleteFunc(r.states[:], func(k known) bool {
@@ -71,7 +75,8 @@ func (r *recent) item(meta object.Meta) {
 	}
 }
 
-// repeats returns where a watch begins that has to repeat the last events, and these events, the oldest first.
+// repeats returns where a watch begins that has to repeat the last events, and these events, the
+// oldest first.
 func (r *recent) repeats(resume string) (version string, events []known) {
 	if r.events == 0 {
 		return resume, nil
@@ -81,14 +86,15 @@ func (r *recent) repeats(resume string) (version string, events []known) {
 	return r.since, events
 }
 
-// question is a request of the history check: it asks for the state of one object, exactly at a version. Without a key, only the
-// version matters.
+// question is a request of the history check: it asks for the state of one object, exactly at a
+// version. Without a key, only the version matters.
 type question struct {
 	known
 	at string
 }
 
-// all returns a question for the newest state of each key, as far as it is known at the resume version.
+// all returns a question for the newest state of each key, as far as it is known at the resume
+// version.
 func (r *recent) all(resume string) (all []question) {
 	for _, k := range r.states {
 		known := func(q question) bool { return q.Key == k.Key }
@@ -102,8 +108,9 @@ func (r *recent) all(resume string) (all []question) {
 	return all
 }
 
-// newest returns the question for the newest state. If that state is a deletion, newest also returns the question for the newest
-// object that exists. There are no more questions, because every program sends them after every outage in which nothing has come.
+// newest returns the question for the newest state. If that state is a deletion, newest also
+// returns the question for the newest object that exists. There are no more questions, because
+// every program sends them after every outage in which nothing has come.
 func (r *recent) newest(resume string) []question {
 	all := r.all(resume)
 	there := slices.IndexFunc(all, func(q question) bool { return !q.gone })
@@ -113,7 +120,8 @@ func (r *recent) newest(resume string) []question {
 	return []question{all[0], all[there]}
 }
 
-// answer returns an error if what the server has at the version of the question is not what it had before.
+// answer returns an error if what the server has at the version of the question is not what it had
+// before.
 func (q *question) answer(items []Item) error {
 	switch {
 	case q.Key == "", len(items) == 0 && q.gone:

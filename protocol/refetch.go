@@ -9,9 +9,9 @@ import (
 
 // refetch is the request for one key that is in flight. There is one at a time.
 //
-// The machine does not use GET: a GET ignores selectors, and a 404 has no version, so the machine could not know which events of
-// the watch are older than the answer. A list of one key has a version L. It shows the state of that key as of L, and says
-// nothing about other keys.
+// The machine does not use GET: a GET ignores selectors, and a 404 has no version, so the machine
+// could not know which events of the watch are older than the answer. A list of one key has a
+// version L. It shows the state of that key as of L, and says nothing about other keys.
 type refetch struct {
 	key         string
 	at          string // the version of a question of the history check, see history.go; "" asks for the most recent state
@@ -28,11 +28,13 @@ type refetches struct {
 }
 
 const (
-	// After an answer that cannot be used, the machine does not ask for single keys for the time noRefetchFor. There are two
-	// causes: the server ignores field selectors, as OpenShift does for projects, or its versions cannot be ordered.
+	// After an answer that cannot be used, the machine does not ask for single keys for the time
+	// noRefetchFor. There are two causes: the server ignores field selectors, as OpenShift does for
+	// projects, or its versions cannot be ordered.
 	noRefetchFor = time.Hour
 
-	// After maxAnswersUnused answers in a row that are too old, or that an event has overtaken, the machine lists.
+	// After maxAnswersUnused answers in a row that are too old, or that an event has overtaken, the
+	// machine lists.
 	maxAnswersUnused = 3
 )
 
@@ -44,7 +46,8 @@ func (m *Machine) refetchTimers(now time.Time) {
 	}
 }
 
-// nextRefetch returns when to send the next question or refetch while a watch is open; zero for never.
+// nextRefetch returns when to send the next question or refetch while a watch is open; zero for
+// never.
 func (m *Machine) nextRefetch() time.Time {
 	at := earliest(m.quarantine.soonest, m.history.due())
 	if at.IsZero() {
@@ -108,8 +111,8 @@ func (m *Machine) answered(now time.Time, in Refetched) {
 	}
 }
 
-// answers reports whether an answer is about the key that was asked for, and whether its version can be compared with those of
-// events.
+// answers reports whether an answer is about the key that was asked for, and whether its version
+// can be compared with those of events.
 func (r *refetch) answers(in Refetched) bool {
 	switch {
 	case in.Failure.Code == 400, !object.IsComparable(in.Version) && in.Failure.Reason == 0:

@@ -9,18 +9,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// refetchVersions has the refetch version of each key that a refetch has brought ahead of the watch: the answer showed the state of the
-// key as of this version.
+// refetchVersions has the refetch version of each key that a refetch has brought ahead of the
+// watch: the answer showed the state of the key as of this version.
 //
-// Why: the watch has not reached that version yet, and will still bring older events of the key. The machine ignores the events up to
-// the refetch version, because the sink holds the state of the answer, which is not older.
+// Why: the watch has not reached that version yet, and will still bring older events of the key.
+// The machine ignores the events up to the refetch version, because the sink holds the state of the
+// answer, which is not older.
 //
-// When it starts: an answer to a refetch is newer than the resume version. When it ends: the resume version reaches the refetch
-// version, or a list comes, which removes all of them. If another server may answer from now on, the machine refetches these keys, see
-// [quarantine.suspect].
+// When it starts: an answer to a refetch is newer than the resume version. When it ends: the resume
+// version reaches the refetch version, or a list comes, which removes all of them. If another
+// server may answer from now on, the machine refetches these keys, see [quarantine.suspect].
 type refetchVersions map[string]string
 
-// refetchedTo records a refetch version: a refetch has brought the state of the key as of a version that the watch has not reached.
+// refetchedTo records a refetch version: a refetch has brought the state of the key as of a version
+// that the watch has not reached.
 func (q *quarantine) refetchedTo(resume, key, version string) {
 	if !object.Older(resume, version) {
 		return
@@ -31,7 +33,8 @@ func (q *quarantine) refetchedTo(resume, key, version string) {
 	q.versions[key] = version
 }
 
-// refetched reports whether a refetch has already brought this version of the object, or a later one.
+// refetched reports whether a refetch has already brought this version of the object, or a later
+// one.
 func (q *quarantine) refetched(meta object.Meta) bool {
 	upTo, ok := q.versions[meta.Key]
 	return ok && (meta.ResourceVersion == upTo || object.Older(meta.ResourceVersion, upTo))
@@ -43,8 +46,8 @@ func (m *Machine) moveResume(to string) {
 	maps.DeleteFunc(m.quarantine.versions, func(_, upTo string) bool { return !object.Older(to, upTo) })
 }
 
-// floor returns the highest of the resume version and all refetch versions. No list may be older than this version, because the
-// sink already has a list, an event or an answer of this version.
+// floor returns the highest of the resume version and all refetch versions. No list may be older
+// than this version, because the sink already has a list, an event or an answer of this version.
 func (m *Machine) floor() string {
 	floor := m.resume
 	for _, upTo := range m.quarantine.versions { // the order does not matter for a maximum
@@ -53,7 +56,8 @@ func (m *Machine) floor() string {
 	return floor
 }
 
-// unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
+// unsettled reports whether the sink's object of a key may be older than the resume version
+// (quarantine) or newer (refetch version).
 func (q *quarantine) unsettled(key string) bool {
 	_, refetched := q.versions[key]
 	return refetched || q.entries[key] != nil
@@ -67,9 +71,10 @@ func (q *quarantine) unsure() []string {
 	return slices.Compact(keys)
 }
 
-// suspect is called when another server may answer from now on. It puts every key with a refetch version into quarantine, so that the
-// machine refetches it: the history check does not cover the answer of the old server, because it is newer than the resume version, and
-// the refetch version would hide the events of a new server.
+// suspect is called when another server may answer from now on. It puts every key with a refetch
+// version into quarantine, so that the machine refetches it: the history check does not cover the
+// answer of the old server, because it is newer than the resume version, and the refetch version
+// would hide the events of a new server.
 func (q *quarantine) suspect(now time.Time, resume string) {
 	for _, key := range slices.Sorted(maps.Keys(q.versions)) {
 		if q.entries[key] == nil {

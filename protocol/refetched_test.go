@@ -8,8 +8,9 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// If the sink refuses too much, the resume version rolls back to before the event at hand, and so do the refetch versions that the
-// event had reached: a replica that is behind must not take back what a refetch has told.
+// If the sink refuses too much, the resume version rolls back to before the event at hand, and so
+// do the refetch versions that the event had reached: a replica that is behind must not take back
+// what a refetch has told.
 func TestRefetchVersionOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s := newStage()
 	s.settled()

@@ -6,14 +6,15 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// pending is what the last effect of a step has given to the sink, which may refuse it. There is one such thing at most. The next
-// input is [Took] or [Refused]. The machine does only then what follows from it, so a refusal has nothing to undo.
+// pending is what the last effect of a step has given to the sink, which may refuse it. There is
+// one such thing at most. The next input is [Took] or [Refused]. The machine does only then what
+// follows from it, so a refusal has nothing to undo.
 type pending struct {
 	how Apply // 0 for a whole state, or if there is nothing
 	sum *Sum  // of the whole state
 
-	// For a change of one object: the object, the type of the change, and the version of the refetch's answer. answer is "" if an
-	// event brought the change.
+	// For a change of one object: the object, the type of the change, and the version of the
+	// refetch's answer. answer is "" if an event brought the change.
 	item   Item
 	typ    object.EventType
 	answer string
@@ -38,8 +39,8 @@ func (m *Machine) took(now time.Time, given pending) {
 	}
 }
 
-// refused decides what to do when the sink has refused what it was given. A key whose object was refused goes into quarantine. If a
-// list or a resync was refused, the machine lists.
+// refused decides what to do when the sink has refused what it was given. A key whose object was
+// refused goes into quarantine. If a list or a resync was refused, the machine lists.
 func (m *Machine) refused(now time.Time, given pending, err error) {
 	switch {
 	case given.sum != nil:
@@ -56,7 +57,8 @@ func (m *Machine) resyncRefused(now time.Time, err error) {
 	case *listing, *streaming:
 		m.emit(Problem{Class: SinkProblem, Err: err}) // the list that is needed is on its way
 	case *waiting:
-		// The wait continues: a resync that fails again and again must not put the list off forever.
+		// The wait continues: a resync that fails again and again must not put the list off
+		// forever.
 		m.emit(Problem{Class: SinkProblem, Err: err})
 		m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
 		m.waitUntil(p.until, toList)
@@ -84,10 +86,11 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	}
 }
 
-// changeIsOver does what follows from a change, whether or not the sink took it: the resume version moves past an event, and an
-// answer to a refetch records a refetch version. An answer may be two changes: it deletes an earlier object with the same name,
-// and adds the new one. If the sink takes the first and refuses the second, the refetch version still keeps older events from
-// bringing the earlier object back.
+// changeIsOver does what follows from a change, whether or not the sink took it: the resume version
+// moves past an event, and an answer to a refetch records a refetch version. An answer may be two
+// changes: it deletes an earlier object with the same name, and adds the new one. If the sink takes
+// the first and refuses the second, the refetch version still keeps older events from bringing the
+// earlier object back.
 func (m *Machine) changeIsOver(given pending) {
 	if given.answer != "" {
 		m.eventCame(given.item.Meta.Key)
@@ -97,7 +100,8 @@ func (m *Machine) changeIsOver(given pending) {
 	m.passEvent(given.typ, given.item.Meta)
 }
 
-// listAfterRefusal lists again, because the server will not send a second time what the sink has refused.
+// listAfterRefusal lists again, because the server will not send a second time what the sink has
+// refused.
 func (m *Machine) listAfterRefusal(now time.Time, err error) {
 	failure := Failure{Reason: SinkFailed, Err: err}
 	m.fail(now, failure)

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// repair is a list that the machine sends because refetches of single keys do not help. When it starts: an event, or an item of a
-// list, had no readable name; or the quarantine is full; or the server cannot answer for single keys. The watch stays open until the
-// list may be sent, so that all other objects stay up to date. When it ends: the sink has taken a list.
+// repair is a list that the machine sends because refetches of single keys do not help. When it
+// starts: an event, or an item of a list, had no readable name; or the quarantine is full; or the
+// server cannot answer for single keys. The watch stays open until the list may be sent, so that
+// all other objects stay up to date. When it ends: the sink has taken a list.
 type repair struct {
 	rules *Rules
 	at    time.Time // when to list; zero if no repair is due
@@ -17,8 +18,9 @@ type repair struct {
 	unnamed bool // an event or an item had no readable name, so the keys that differ are unknown
 }
 
-// repairDelays are the delays before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is
-// longer ago than the longest of these delays, the next repair begins with the first delay again.
+// repairDelays are the delays before the first repair, the second and so on. Each is drawn from [b,
+// 2b). If the last list is longer ago than the longest of these delays, the next repair begins with
+// the first delay again.
 var repairDelays = []time.Duration{
 	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
 }
@@ -52,8 +54,8 @@ func (r *repair) wantUnnamed(now time.Time) {
 // listed notes that the sink has got a list.
 func (r *repair) listed(now time.Time) { r.at, r.last, r.unnamed = time.Time{}, now, false }
 
-// repairAt returns when to give the watch up for a repair; zero if none is due. The watch continues until there is a token for the
-// list, so that it ends as late as possible.
+// repairAt returns when to give the watch up for a repair; zero if none is due. The watch continues
+// until there is a token for the list, so that it ends as late as possible.
 func (m *Machine) repairAt() time.Time {
 	at := m.quarantine.repair.at
 	if at.IsZero() {

@@ -8,7 +8,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// A list for repair takes its turn among lists and refetches. The watch continues until that has come, whatever the delays are.
+// A list for repair takes its turn among lists and refetches. The watch continues until that has
+// come, whatever the delays are.
 func TestWatchGoesOnUntilTheListForRepair(t *testing.T) {
 	for _, base := range []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 3 * time.Second} {
 		t.Run(base.String(), func(t *testing.T) {

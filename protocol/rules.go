@@ -15,7 +15,8 @@ type Rules struct {
 	// SinkTells says that the sink says what it holds.
 	SinkTells bool
 
-	// TypeFits reports whether the program's type is known to fit the objects; nil if nothing is known.
+	// TypeFits reports whether the program's type is known to fit the objects; nil if nothing is
+	// known.
 	TypeFits func() bool
 
 	// Rand returns a number in [0, 1).
@@ -32,8 +33,8 @@ const (
 	Streaming
 )
 
-// usualBase is the default of Base. Some other times in this package are meant for this Base. If a program sets another Base,
-// [Rules.scaled] changes them in proportion.
+// usualBase is the default of Base. Some other times in this package are meant for this Base. If a
+// program sets another Base, [Rules.scaled] changes them in proportion.
 const usualBase = 800 * time.Millisecond
 
 // scaled returns a time in proportion to Base.

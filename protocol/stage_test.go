@@ -18,7 +18,8 @@ type stage struct {
 	full    error    // what the sink says to the next change; nil if it takes it
 }
 
-// defaults are the rules of a reflector without options, whose sink tells what it holds. There is no jitter.
+// defaults are the rules of a reflector without options, whose sink tells what it holds. There is
+// no jitter.
 func defaults() Rules {
 	return Rules{
 		MinTimeout: 5 * time.Minute, ResponseIdleTimeout: 2 * time.Minute, Base: 800 * time.Millisecond, Cap: 30 * time.Second,
@@ -34,8 +35,8 @@ func newStage(change ...func(*Rules)) *stage {
 	return &stage{m: New(rules), at: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// step gives the machine an input, and then what the sink says to what comes of it. If the sink refuses, the effects are those of
-// that.
+// step gives the machine an input, and then what the sink says to what comes of it. If the sink
+// refuses, the effects are those of that.
 func (s *stage) step(in Input) {
 	s.effects = slices.Clone(s.m.Step(s.at, in))
 	for s.m.pending.any() {
@@ -54,7 +55,8 @@ func (s *stage) tick() {
 	s.step(Tick{})
 }
 
-// pass lets time pass, in which the requests that are open bring nothing. The effects are those of all that came due.
+// pass lets time pass, in which the requests that are open bring nothing. The effects are those of
+// all that came due.
 func (s *stage) pass(d time.Duration) {
 	end := s.at.Add(d)
 	var all []Effect
@@ -79,7 +81,8 @@ func (s *stage) watched() {
 	s.step(Opened{})
 }
 
-// settled is a watch at 100 that is open and has been well for a minute, in which nothing is unsure.
+// settled is a watch at 100 that is open and has been well for a minute, in which nothing is
+// unsure.
 func (s *stage) settled() {
 	s.m = New(*s.m.rules)
 	s.watched()

@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// queries are the requests as the server gets them. Each one stands like this in a golden trace, where T is any timeout.
+// queries are the requests as the server gets them. Each one stands like this in a golden trace,
+// where T is any timeout.
 var queries = []struct{ what, query string }{
 	{"first list", "?limit=500&resourceVersion=0"},
 	{"first list with `Consistent`", "?limit=500"},
@@ -29,7 +30,8 @@ var queries = []struct{ what, query string }{
 	{"verification if the server no longer has 100", "?resourceVersion=100"},
 }
 
-// TestQueriesAreThoseOfTheTraces: the table of requests is written by hand, so it is compared with what was sent.
+// TestQueriesAreThoseOfTheTraces: the table of requests is written by hand, so it is compared with
+// what was sent.
 func TestQueriesAreThoseOfTheTraces(t *testing.T) {
 	names, err := filepath.Glob("../testdata/*.txt")
 	if err != nil || len(names) == 0 {
@@ -60,7 +62,8 @@ func printQueries() string {
 	return b.String() + "\n"
 }
 
-// printRanges prints what jitter makes of each delay: the least value, and the bound that it stays below.
+// printRanges prints what jitter makes of each delay: the least value, and the bound that it stays
+// below.
 func printRanges() string {
 	var b strings.Builder
 	b.WriteString("## Jitter\n\nrelist draws each delay evenly between the two values. It never draws the largest, except for a timeout, which is in whole seconds. The sections below have the least value.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
@@ -153,7 +156,8 @@ func printRates() string {
 	return b.String() + "\n"
 }
 
-// requestsEachMinute counts the requests for ten minutes. Lists come, and answer says what becomes of a watch.
+// requestsEachMinute counts the requests for ten minutes. Lists come, and answer says what becomes
+// of a watch.
 func requestsEachMinute(answer func(*stage)) (watches, lists [10]int) {
 	s := newStage()
 	s.settled()

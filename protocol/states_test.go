@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/states.md and docs/states.svg from the code")
 
-// TestStates prints the machine as a table, and draws it, and compares both with what people read. Every row is one call of
-// Step.
+// TestStates prints the machine as a table, and draws it, and compares both with what people read.
+// Every row is one call of Step.
 func TestStates(t *testing.T) {
 	for file, got := range map[string]string{
 		"docs/states.md":                     printStates(),

@@ -10,10 +10,12 @@ import (
 
 // verification is a comparison of the sink with the server, once every [Rules.Verify].
 //
-// Why: if a server loses an event in its cache, no watch brings the change, and a client may keep a deleted object forever
-// (https://github.com/kubernetes/kubernetes/issues/123072). When it starts: the period is over, and a watch is open. What is checked:
-// the server's list of metadata, key by key, once the watch has reached the version of that list. When it ends: the keys that
-// differ are in quarantine, or a list follows because too many differ; or a list or another server makes the comparison useless.
+// Why: if a server loses an event in its cache, no watch brings the change, and a client may keep a
+// deleted object forever (https://github.com/kubernetes/kubernetes/issues/123072). When it starts:
+// the period is over, and a watch is open. What is checked: the server's list of metadata, key by
+// key, once the watch has reached the version of that list. When it ends: the keys that differ are
+// in quarantine, or a list follows because too many differ; or a list or another server makes the
+// comparison useless.
 type verification struct {
 	rules *Rules
 	next  time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
@@ -26,10 +28,12 @@ type verification struct {
 	keysWithEvents map[string]bool // the keys of events since the list was asked for: they are not compared
 }
 
-// ErrVerification is in the error of a ListProblem if the list of a verification failed. The watch still keeps the copy up to date.
+// ErrVerification is in the error of a ListProblem if the list of a verification failed. The watch
+// still keeps the copy up to date.
 var ErrVerification = errors.New("verify")
 
-// maxDifferences is the number of keys that are asked for one by one. If more differ, the machine lists.
+// maxDifferences is the number of keys that are asked for one by one. If more differ, the machine
+// lists.
 const maxDifferences = 100
 
 // Differences is what a verification has found.
@@ -51,7 +55,8 @@ func (v *verification) postpone(now time.Time) {
 	}
 }
 
-// beginVerification asks for the metadata exactly at the resume version, where the sink and the server should agree.
+// beginVerification asks for the metadata exactly at the resume version, where the sink and the
+// server should agree.
 func (m *Machine) beginVerification(now time.Time) {
 	switch {
 	case m.verify.running(), !due(now, m.verificationAt()):
@@ -68,11 +73,12 @@ func (m *Machine) beginVerification(now time.Time) {
 	m.emit(ListMetadata{m.resume})
 }
 
-// verificationTokens is how many lists a verification may be: if the server no longer has the version, the driver sends a second
-// one, for any version that is not older.
+// verificationTokens is how many lists a verification may be: if the server no longer has the
+// version, the driver sends a second one, for any version that is not older.
 const verificationTokens = 2
 
-// verificationAt returns when the next verification may begin; zero for never. It waits for its tokens.
+// verificationAt returns when the next verification may begin; zero for never. It waits for its
+// tokens.
 func (m *Machine) verificationAt() time.Time {
 	if m.verify.next.IsZero() {
 		return m.verify.next
@@ -100,7 +106,8 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 	}
 }
 
-// compared puts the keys that differ into quarantine, so that the server is asked for them. If there are too many, it lists.
+// compared puts the keys that differ into quarantine, so that the server is asked for them. If
+// there are too many, it lists.
 func (m *Machine) compared(now time.Time, in Compared) {
 	if !m.verify.arrived {
 		return
@@ -143,19 +150,22 @@ func (c *Comparison) Item(item Item) {
 	case object.DifferentUID(item.Held.UID, item.Meta.UID):
 		c.differs(item.Meta, "its UID is %s, and %s is held", item.Meta.UID, item.Held.UID)
 	case !sameVersion(item):
-		// A newer version in the sink is a difference, too: it may be of a history that a backup has undone.
+		// A newer version in the sink is a difference, too: it may be of a history that a backup
+		// has undone.
 		c.differs(item.Meta, "it is at %s, and is held at %s", item.Meta.ResourceVersion, item.Held.ResourceVersion)
 	}
 }
 
-// Bad takes the key of an object whose metadata cannot be read. The key is empty if the name cannot be read.
+// Bad takes the key of an object whose metadata cannot be read. The key is empty if the name cannot
+// be read.
 func (c *Comparison) Bad(key string) {
 	c.found.Objects++
 	c.nameless = c.nameless || key == ""
 }
 
-// Missing takes a key that the sink holds and the list lacks. The driver calls it after Item and Bad. If the list has an object
-// without a readable name, that object may have this key, so Missing reports nothing.
+// Missing takes a key that the sink holds and the list lacks. The driver calls it after Item and
+// Bad. If the list has an object without a readable name, that object may have this key, so Missing
+// reports nothing.
 func (c *Comparison) Missing(key string) {
 	if c.nameless {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A list without a version leaves no version to verify at. The machine then waits for the next period; it does not want a
-// tick again and again.
+// A list without a version leaves no version to verify at. The machine then waits for the next
+// period; it does not want a tick again and again.
 func TestVerificationWithoutAVersionIsPutOff(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify, r.MinTimeout = 10*time.Minute, 0 })
 	s.step(Tick{})
@@ -19,7 +19,8 @@ func TestVerificationWithoutAVersionIsPutOff(t *testing.T) {
 	}
 }
 
-// While the machine waits because the server asked it to, what a verification finds does not cut the wait short.
+// While the machine waits because the server asked it to, what a verification finds does not cut
+// the wait short.
 func TestDifferencesDoNotCutAWaitShort(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify, r.MinTimeout = time.Minute, 0 })
 	s.settled()
@@ -41,7 +42,8 @@ func TestDifferencesDoNotCutAWaitShort(t *testing.T) {
 	}
 }
 
-// A verification takes its turn among lists and refetches, and takes two tokens, because it may be two lists.
+// A verification takes its turn among lists and refetches, and takes two tokens, because it may be
+// two lists.
 func TestVerificationTakesTokens(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify = time.Minute })
 	s.settled()

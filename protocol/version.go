@@ -9,17 +9,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// errNoVersion is reported for a list, an event or a bookmark without a resourceVersion, or with "0", which means any version.
+// errNoVersion is reported for a list, an event or a bookmark without a resourceVersion, or with
+// "0", which means any version.
 var errNoVersion = errors.New("no resourceVersion")
 
 // errOlder is wrapped by the error for a version that is older than the resume version.
 var errOlder = errors.New("older than what was seen before")
 
-// advance returns the new resume version after something at version has come. If the resume version has to stay, it returns the old
-// one and an error that says why.
+// advance returns the new resume version after something at version has come. If the resume version
+// has to stay, it returns the old one and an error that says why.
 //
-// If the resume version is not a number, every version is taken. If the resume version is a number and the version is not, that is an
-// error.
+// If the resume version is not a number, every version is taken. If the resume version is a number
+// and the version is not, that is an error.
 func advance(resume, version string) (string, error) {
 	if object.IsAnyVersion(version) {
 		return resume, errNoVersion

@@ -7,15 +7,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// margin: a watch may stay open for this time after its timeout. After that the machine takes the connection for dead. Without
-// this timer, a half-open connection keeps a watch until the kernel gives up.
+// margin: a watch may stay open for this time after its timeout. After that the machine takes the
+// connection for dead. Without this timer, a half-open connection keeps a watch until the kernel
+// gives up.
 const margin = 10 * time.Second
 
 var errTimedOut = errors.New("the server did not end the watch at its timeout")
 
-// becomeWatching opens a stream at the resume version, or before the last events if the server is unverified. If there is no token for
-// the request, it waits for one. While nothing changes, bookmarks keep the resume version among the versions that the server
-// remembers. The timeout is spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
+// becomeWatching opens a stream at the resume version, or before the last events if the server is
+// unverified. If there is no token for the request, it waits for one. While nothing changes,
+// bookmarks keep the resume version among the versions that the server remembers. The timeout is
+// spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end
+// together.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.backoff.until(m.rules, toWatch, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toWatch)
@@ -84,8 +87,9 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	}
 }
 
-// watchEnded decides what follows a watch. It is the next watch, or a list. The watch begins at the resume version, or up to four events
-// before it. The machine does not give these events to the sink a second time.
+// watchEnded decides what follows a watch. It is the next watch, or a list. The watch begins at the
+// resume version, or up to four events before it. The machine does not give these events to the
+// sink a second time.
 func (m *Machine) watchEnded(now time.Time, p *watching, failure Failure) {
 	m.fail(now, failure)
 	m.watchOver(now, p)
@@ -104,7 +108,8 @@ func (m *Machine) watchEnded(now time.Time, p *watching, failure Failure) {
 		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 	}
 	if object.IsAnyVersion(p.version) {
-		// If the watch was refused, the reason is told as that of an outage: perhaps every watch is refused, and only lists bring news.
+		// If the watch was refused, the reason is told as that of an outage: perhaps every watch is
+		// refused, and only lists bring news.
 		if what != report && reasons[failure.Reason].means != wrong {
 			failure.Reason = Unversioned
 		}
@@ -138,7 +143,8 @@ func (m *Machine) watchOver(now time.Time, p *watching) {
 	}
 }
 
-// dropped decides what to do after a stream that was open and then ended without an error of the server.
+// dropped decides what to do after a stream that was open and then ended without an error of the
+// server.
 func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 	switch {
 	case failure.Reason == IdleTimeout:

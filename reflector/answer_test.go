@@ -16,8 +16,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What an answer brings is told as the event that it stands for. If another object has taken the name, then that one was
-// added, whatever became of the one before.
+// What an answer brings is told as the event that it stands for. If another object has taken the
+// name, then that one was added, whatever became of the one before.
 func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []partial

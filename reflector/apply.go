@@ -9,7 +9,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// change is what the driver passes to the sink, and to Trace, for an event or the answer to a refetch.
+// change is what the driver passes to the sink, and to Trace, for an event or the answer to a
+// refetch.
 type change[T any] struct {
 	source.Event[T]
 	answer bool // apply then sets Type as if it were an event
@@ -51,8 +52,8 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 // maxExpected is how many keys the driver announces to the sink in one call.
 const maxExpected = 256
 
-// reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the
-// same version, the list does not decode the item.
+// reusable returns the object that the sink holds under key, and its metadata. A list calls it for
+// each item: if the sink holds the same version, the list does not decode the item.
 func (d *driver[T]) reusable(key string) (T, source.Meta, bool) {
 	obj, ok := d.holder.Get(key)
 	if !ok {

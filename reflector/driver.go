@@ -109,8 +109,8 @@ func (d *driver[T]) tick(now time.Time) protocol.Tick {
 	return protocol.Tick{Main: d.main.heard(now), Refetch: d.refetch.heard(now), Verification: d.verification.heard(now)}
 }
 
-// lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock, because the wall clock may
-// be set while a request is open.
+// lastRead is the time of the last read of a connection. It counts from a start by the monotonic
+// clock, because the wall clock may be set while a request is open.
 type lastRead struct {
 	start time.Time    // set before the first read
 	after atomic.Int64 // nanoseconds from start to the last read, plus one; zero before the first

@@ -10,8 +10,8 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// The Trace of a reflector is a log and a counter. Here it is called as a reflector calls it that is refused twice before its first
-// list.
+// The Trace of a reflector is a log and a counter. Here it is called as a reflector calls it that
+// is refused twice before its first list.
 func ExampleLogTrace() {
 	lists := 0
 	count := &reflector.Trace{ListDone: func(reflector.ListDone) { lists++ }}

@@ -50,7 +50,8 @@ func (l exitingList) End(version string, keep []string, keepAll bool) error {
 	return l.Replacement.End(version, keep, keepAll)
 }
 
-// If a method of the sink, or the ListWatcher, ends its goroutine, as t.FailNow does in a test, Run ends. A later Run continues.
+// If a method of the sink, or the ListWatcher, ends its goroutine, as t.FailNow does in a test, Run
+// ends. A later Run continues.
 func TestFunctionThatEndsItsGoroutine(t *testing.T) {
 	for _, at := range []string{"Apply", "BeginList", "At", "End", "list", "watch"} {
 		t.Run(at, func(t *testing.T) {

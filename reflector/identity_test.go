@@ -142,8 +142,8 @@ func (s *keepsAll) Delete(obj partial) error {
 	return s.Store.Delete(obj)
 }
 
-// If the sink keeps refusing to delete an object, that is reported once, and the server is asked for the object less and less often,
-// although each answer has a newer version.
+// If the sink keeps refusing to delete an object, that is reported once, and the server is asked
+// for the object less and less often, although each answer has a newer version.
 func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 101

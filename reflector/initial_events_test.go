@@ -10,7 +10,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// If none of the initial events can be decoded, that is a failure, as with a list: the status says so, and Fatal is called.
+// If none of the initial events can be decoded, that is a failure, as with a list: the status says
+// so, and Fatal is called.
 func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()

@@ -11,8 +11,9 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// incoming is a list that arrives in parts, or that has arrived and is not used yet. The driver gives each part to the sink, and to a
-// protocol.Fold, which sums up what the machine has to know about the list. At the end, the machine decides whether to use the list.
+// incoming is a list that arrives in parts, or that has arrived and is not used yet. The driver
+// gives each part to the sink, and to a protocol.Fold, which sums up what the machine has to know
+// about the list. At the end, the machine decides whether to use the list.
 type incoming[T any] struct {
 	into   Replacement[T]
 	fold   *protocol.Fold

@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// LogTrace returns a Trace that writes to logger what the reflector does. If logger is nil, each line goes to slog.Default().
+// LogTrace returns a Trace that writes to logger what the reflector does. If logger is nil, each
+// line goes to slog.Default().
 //
 //   - Warn: a problem, once for each state and not once for each attempt. If a server is away for an hour, there is one line
 //     when the failures begin ("relist: failing"), one for each further [Reason] ("relist: still failing"), and one when a watch
@@ -28,11 +29,13 @@ import (
 //     the time that it took.
 //   - Debug: everything else.
 //
-// Each line has the attributes "resource" and "namespace", as far as the ListWatcher says them: see [source.ScopeOf].
+// Each line has the attributes "resource" and "namespace", as far as the ListWatcher says them: see
+// [source.ScopeOf].
 //
-// Names, versions and error texts may come from a server. LogTrace replaces their line breaks by spaces, and their
-// invisible characters by Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the
-// logger has. The value of the attribute "error" is an error that wraps the original one.
+// Names, versions and error texts may come from a server. LogTrace replaces their line breaks by
+// spaces, and their invisible characters by Go escapes such as \x1b. So no name can forge a line or
+// control a terminal, whatever handler the logger has. The value of the attribute "error" is an
+// error that wraps the original one.
 //
 // The Trace remembers what it has logged, so each reflector needs its own.
 func LogTrace(logger *slog.Logger) *Trace {
@@ -221,8 +224,8 @@ func (l *traceLog) problem(p Problem) {
 	l.log(level, message, attrs...)
 }
 
-// quarantine records an object that came into quarantine. named says that a line is to name the object. more says that there is
-// no room for its name.
+// quarantine records an object that came into quarantine. named says that a line is to name the
+// object. more says that there is no room for its name.
 func (l *traceLog) quarantine(now time.Time, key string) (named, more bool) {
 	if _, known := l.quarantined[key]; known {
 		return false, false
@@ -273,7 +276,8 @@ func duration(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Millisecond))
 }
 
-// failure is the attribute of an error, or an empty one, which handlers leave out: the end of a stream is no error, and has a reason.
+// failure is the attribute of an error, or an empty one, which handlers leave out: the end of a
+// stream is no error, and has a reason.
 func failure(err error) slog.Attr {
 	if err == nil || err == io.EOF { //nolint:errorlint // only the bare one is a clean end
 		return slog.Attr{}

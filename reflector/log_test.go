@@ -23,8 +23,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// logBook is what a logger has written since the last call of take. Only the reflector's goroutine writes to it, and the test
-// reads while that is idle.
+// logBook is what a logger has written since the last call of take. Only the reflector's goroutine
+// writes to it, and the test reads while that is idle.
 type logBook struct{ bytes.Buffer }
 
 // logger writes lines without their time.
@@ -83,7 +83,8 @@ type scoped struct {
 
 func (s scoped) Scope() (resource, namespace string) { return s.resource, s.namespace }
 
-// A program may have many reflectors, so each line says which resource it is about, also after a second Run.
+// A program may have many reflectors, so each line says which resource it is about, also after a
+// second Run.
 func TestLogNamesTheResource(t *testing.T) {
 	for _, tt := range []struct{ resource, namespace, want string }{
 		{"deployments.apps", "shop", ` resource=deployments.apps namespace=shop`},
@@ -142,8 +143,8 @@ func TestLogOfAnOutageHasALineAtEachEnd(t *testing.T) {
 	})
 }
 
-// An API server says in the stream that a version is gone. So the watch that is open first after a long outage brings nothing, and the
-// copy is as old as before until the list has come.
+// An API server says in the stream that a version is gone. So the watch that is open first after a
+// long outage brings nothing, and the copy is as old as before until the list has come.
 func TestLogOfAnOutageThatIsLongerThanTheServerRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelInfo)
@@ -168,7 +169,8 @@ func TestLogOfAnOutageThatIsLongerThanTheServerRemembers(t *testing.T) {
 	})
 }
 
-// A server may send no bookmarks, and a resource may be quiet. Then the watch has nothing to show but its age.
+// A server may send no bookmarks, and a resource may be quiet. Then the watch has nothing to show
+// but its age.
 func TestLogOfAnOutageOfAQuietResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
@@ -199,7 +201,8 @@ func TestLogSaysWhatKeepsTheFirstListAway(t *testing.T) {
 	})
 }
 
-// A type may have lists and no watch. If its lists have no version either, each refusal leads to a list.
+// A type may have lists and no watch. If its lists have no version either, each refusal leads to a
+// list.
 func TestLogOfWatchesThatAreAlwaysRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, version := range []string{"", "10"} {
@@ -219,7 +222,8 @@ func TestLogOfWatchesThatAreAlwaysRefused(t *testing.T) {
 	})
 }
 
-// Whether a watch lives shows after it was opened; so an end that was none is told once, not once a watch.
+// Whether a watch lives shows after it was opened; so an end that was none is told once, not once a
+// watch.
 func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
@@ -250,7 +254,8 @@ func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 	})
 }
 
-// An API server that ends a stream early, and serves the next one, is no problem. One that continues like this is.
+// An API server that ends a stream early, and serves the next one, is no problem. One that
+// continues like this is.
 func TestLogOfShortStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
@@ -345,7 +350,8 @@ func TestLogOfAProblemWithoutAnEnd(t *testing.T) {
 	})
 }
 
-// What a server sends can neither begin a line of its own nor reach a terminal, also with a handler that quotes nothing.
+// What a server sends can neither begin a line of its own nor reach a terminal, also with a handler
+// that quotes nothing.
 func TestLogShowsNothingAServerSendsAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{Trace: LogTrace(slog.New(bare{t}))})

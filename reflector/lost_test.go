@@ -41,9 +41,10 @@ func (s reusing) ListParts(
 	return page, part(source.Part[partial]{Items: items, Metas: page.Metas})
 }
 
-// If the process function of a queue fails, and its program does not try again, the change is lost, and the next list brings it. The
-// reflector has passed a newer version on than is held, as if a backup had been restored. So it decodes the most recent state as a
-// whole, and the report names both causes.
+// If the process function of a queue fails, and its program does not try again, the change is lost,
+// and the next list brings it. The reflector has passed a newer version on than is held, as if a
+// backup had been restored. So it decodes the most recent state as a whole, and the report names
+// both causes.
 func TestChangeThatTheConsumerLostComesWithTheNextList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at, version := "100", "91"

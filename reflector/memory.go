@@ -9,14 +9,14 @@ import (
 
 // Objects are kept in memory, and a list replaces them as a whole. store.Store has these methods.
 type Objects[T any] interface {
-	// Add, Update and Delete apply one event of a watch. A server may repeat events, so an Add may be about an object that is there,
-	// and an Update or a Delete about one that is not.
+	// Add, Update and Delete apply one event of a watch. A server may repeat events, so an Add may
+	// be about an object that is there, and an Update or a Delete about one that is not.
 	Add(obj T) error
 	Update(obj T) error
 	Delete(obj T) error
 
-	// Replace makes items the whole state, as of resourceVersion. It may keep the slice. If an item of the list cannot be decoded,
-	// items have the object that is there.
+	// Replace makes items the whole state, as of resourceVersion. It may keep the slice. If an item
+	// of the list cannot be decoded, items have the object that is there.
 	Replace(items []T, resourceVersion string) error
 
 	// Resync offers every object to the consumer again.
@@ -27,15 +27,17 @@ type Objects[T any] interface {
 	Keys() []string
 }
 
-// Queue is a queue of changes, on their way to a consumer that keeps the objects. deltafifo.Queue has these methods.
+// Queue is a queue of changes, on their way to a consumer that keeps the objects. deltafifo.Queue
+// has these methods.
 type Queue[T any] interface {
 	Objects[T]
 
-	// DeleteInferred deletes an object whose final state is unknown. obj is the object that the consumer has.
+	// DeleteInferred deletes an object whose final state is unknown. obj is the object that the
+	// consumer has.
 	DeleteInferred(obj T) error
 
-	// Resumed says that the server has resumed the watch at [Options.Start]. So the objects that the consumer began with count as the
-	// first list.
+	// Resumed says that the server has resumed the watch at [Options.Start]. So the objects that
+	// the consumer began with count as the first list.
 	Resumed()
 
 	// Mark says that the queue was given everything up to resourceVersion, as in [Sink].
@@ -55,7 +57,8 @@ func InMemory[T any](objects Objects[T]) Memory[T] {
 	return Memory[T]{objects, objects.Delete, func() {}, func(string) {}}
 }
 
-// InQueue returns a sink that gives objects to a deltafifo.Queue, or to another type with its methods.
+// InQueue returns a sink that gives objects to a deltafifo.Queue, or to another type with its
+// methods.
 func InQueue[T any](queue Queue[T]) Memory[T] {
 	return Memory[T]{queue, queue.DeleteInferred, queue.Resumed, queue.Mark}
 }
@@ -81,7 +84,8 @@ func (m Memory[T]) Apply(c Change[T]) error {
 	return nil
 }
 
-// BeginList implements [Sink]. The parts are gathered, so that nothing of the list shows before its end.
+// BeginList implements [Sink]. The parts are gathered, so that nothing of the list shows before its
+// end.
 func (m Memory[T]) BeginList(bool) Replacement[T] { return &gathered[T]{into: m} }
 
 // At implements [Sink].
@@ -147,8 +151,8 @@ func (g *gathered[T]) End(resourceVersion string, keep []string, keepAll bool) e
 	return g.into.objects.Replace(g.items, resourceVersion)
 }
 
-// keep adds the objects under keys that the list lacks. It may have one of them after all: if an object is in the list twice, and one
-// item could not be decoded.
+// keep adds the objects under keys that the list lacks. It may have one of them after all: if an
+// object is in the list twice, and one item could not be decoded.
 func (g *gathered[T]) keep(keys []string) {
 	listed := make(map[string]bool, len(g.keys))
 	for _, key := range g.keys {

@@ -30,28 +30,32 @@ type Options struct {
 	// whenever it cannot continue the watch at the resume version. If zero, FromCache.
 	Initial InitialList
 
-	// Start is the point of a saved copy, which the sink holds. The sink must be a [Holder]; otherwise Run returns an
-	// error. It must hold the copy before the first Run. The reflector opens a watch at Start.Version, and lists
-	// nothing if the server still has that version. If the server no longer has it (for example, it answers with 410), the
-	// reflector lists, and the sink learns from the list what is gone.
+	// Start is the point of a saved copy, which the sink holds. The sink must be a [Holder];
+	// otherwise Run returns an error. It must hold the copy before the first Run. The reflector
+	// opens a watch at Start.Version, and lists nothing if the server still has that version. If
+	// the server no longer has it (for example, it answers with 410), the reflector lists, and the
+	// sink learns from the list what is gone.
 	//
-	// The copy may be of another server than this one. For example, this one may have been restored from a backup. So as soon as
-	// the watch is open, the reflector asks for the newest object that the server of the copy had sent, see [Point]. If it is
-	// not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [VerifyOptions] finds a
-	// difference that is older than this object.
+	// The copy may be of another server than this one. For example, this one may have been restored
+	// from a backup. So as soon as the watch is open, the reflector asks for the newest object that
+	// the server of the copy had sent, see [Point]. If it is not as it was, the reflector lists the
+	// most recent state. [Status.Synced] waits for that. Only [VerifyOptions] finds a difference
+	// that is older than this object.
 	//
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point
 
-	// Fatal is called for each list and watch that fails, and also if the sink refuses a
-	// list, a resync or more than 100 objects. If it returns true, Run ends with that error. Use it if another try is hopeless: a
-	// type was removed (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an [*OutageError], which says since
-	// when requests have been failing. If Fatal is nil, no error ends Run. The reflector's goroutine calls Fatal.
+	// Fatal is called for each list and watch that fails, and also if the sink refuses a list, a
+	// resync or more than 100 objects. If it returns true, Run ends with that error. Use it if
+	// another try is hopeless: a type was removed (apierrors.IsNotFound), or a right was taken away
+	// (IsForbidden). The error is an [*OutageError], which says since when requests have been
+	// failing. If Fatal is nil, no error ends Run. The reflector's goroutine calls Fatal.
 	Fatal func(err error) bool
 
-	// TypeFits reports whether T is known to fit the objects of this resource: for example, another reflector has decoded some,
-	// of another namespace. If it does, a first list is used even if none of its objects can be decoded: they go into quarantine. If
-	// TypeFits is nil, or returns false, such a list is a failure, because the type of the program is probably wrong. The
+	// TypeFits reports whether T is known to fit the objects of this resource: for example, another
+	// reflector has decoded some, of another namespace. If it does, a first list is used even if
+	// none of its objects can be decoded: they go into quarantine. If TypeFits is nil, or returns
+	// false, such a list is a failure, because the type of the program is probably wrong. The
 	// reflector's goroutine calls it.
 	TypeFits func() bool
 
@@ -70,10 +74,10 @@ type Options struct {
 	// idle.
 	MinWatchTimeout time.Duration
 
-	// ResponseIdleTimeout is how long the answer to a list, or to a refetch of a single object, may be
-	// idle. After that the request is given up and sent again. A slow answer is never
-	// cut as long as bytes come. If zero, 2 minutes, which is twice the time that an API
-	// server allows for a request. If negative, the reflector waits without end.
+	// ResponseIdleTimeout is how long the answer to a list, or to a refetch of a single object, may
+	// be idle. After that the request is given up and sent again. A slow answer is never cut as
+	// long as bytes come. If zero, 2 minutes, which is twice the time that an API server allows for
+	// a request. If negative, the reflector waits without end.
 	ResponseIdleTimeout time.Duration
 
 	// BackoffBase is the first delay after a failure, and BackoffCap is the longest one.
@@ -110,8 +114,8 @@ const (
 	defaultBackoffBase = 800 * time.Millisecond
 	defaultBackoffCap  = 30 * time.Second
 
-	// minBackoffBase is the base if Options.BackoffBase is negative or shorter. The limits of requests are
-	// in proportion to the base, so a base of zero would remove them.
+	// minBackoffBase is the base if Options.BackoffBase is negative or shorter. The limits of
+	// requests are in proportion to the base, so a base of zero would remove them.
 	minBackoffBase = time.Millisecond
 )
 

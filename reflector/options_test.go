@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// A program that means "never" may say the longest time there is. No sum of that with jitter or a schedule is a time in the past.
+// A program that means "never" may say the longest time there is. No sum of that with jitter or a
+// schedule is a time in the past.
 func TestLongestTimeOfEachOption(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	var metadata struct {

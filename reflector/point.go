@@ -9,12 +9,13 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// Point is a place in the history of a server at which a copy was saved, and from which a reflector can resume: see
-// [Options.Start]. [Sink.At] tells a sink its points.
+// Point is a place in the history of a server at which a copy was saved, and from which a reflector
+// can resume: see [Options.Start]. [Sink.At] tells a sink its points.
 type Point = protocol.Point
 
-// StartAt sets [Options.Start], for a program that learns the point after it has made the reflector. The program calls it before the
-// first Run. current is when the copy was last known to be up to date, and zero if nobody knows: see [Status.Staleness].
+// StartAt sets [Options.Start], for a program that learns the point after it has made the
+// reflector. The program calls it before the first Run. current is when the copy was last known to
+// be up to date, and zero if nobody knows: see [Status.Staleness].
 func (r *Reflector[T]) StartAt(p Point, current time.Time) {
 	r.start = p
 	r.shared.update(func(status *Status) { status.StartCurrent = current })

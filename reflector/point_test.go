@@ -119,7 +119,8 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 		watch.event(object.Deleted, configMap("b", "12"))
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 
-		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is there.
+		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is
+		// there.
 		<-time.After(2 * time.Second)
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 		watch.bookmark("20")
@@ -128,8 +129,8 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 	})
 }
 
-// If a point does not name the newest objects, the newest one that the sink holds at or below the version is asked for. Those above the
-// version are unsure.
+// If a point does not name the newest objects, the newest one that the sink holds at or below the
+// version is asked for. Those above the version are unsure.
 func TestNewestObjectsAreLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted() // its lists are empty

@@ -116,7 +116,8 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 	})
 }
 
-// The status says since when an object is in quarantine, when it is asked for, what is wrong with it, and why that cannot be mended.
+// The status says since when an object is in quarantine, when it is asked for, what is wrong with
+// it, and why that cannot be mended.
 func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
@@ -157,7 +158,8 @@ func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 }
 
 // A server whose answer cannot be that of one object is not asked again for a while, but listed.
-// refetch-field-selectors-ignored.txt and refetch-refused.txt have the other forms, and what follows.
+// refetch-field-selectors-ignored.txt and refetch-refused.txt have the other forms, and what
+// follows.
 func TestAnswerThatIsNotOfOneObject(t *testing.T) {
 	for name, page := range map[string]source.Page[string]{
 		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []source.Meta{at("b", "5")}},

@@ -29,8 +29,8 @@ func failureOf(err error) protocol.Failure {
 	return failure
 }
 
-// requestFailureOf classifies the error of a list, or of a watch that was not opened. Here an end is
-// no clean one.
+// requestFailureOf classifies the error of a list, or of a watch that was not opened. Here an end
+// is no clean one.
 func requestFailureOf(err error) protocol.Failure {
 	failure := failureOf(err)
 	if failure.Reason == protocol.Closed {

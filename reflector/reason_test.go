@@ -40,7 +40,8 @@ const (
 	slow  pace = 2
 )
 
-// failures are what may become of a request, with each exported error of transport and frames that a reflector can get.
+// failures are what may become of a request, with each exported error of transport and frames that
+// a reflector can get.
 var failures = []struct {
 	what   string
 	err    any // the error, in the form of a target of errors.As; nil if there is no exported one
@@ -106,8 +107,8 @@ func status(code int) func() (net.Conn, error) {
 	return sends(fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: 0\r\n\r\n", code, http.StatusText(code)))
 }
 
-// sends returns connections to a server that sends these bytes to a request, and other bytes to a watch if there are any, and then
-// ends the connection.
+// sends returns connections to a server that sends these bytes to a request, and other bytes to a
+// watch if there are any, and then ends the connection.
 func sends(answers ...string) func() (net.Conn, error) {
 	return func() (net.Conn, error) {
 		client, server := net.Pipe()

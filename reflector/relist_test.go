@@ -85,8 +85,8 @@ func TestRelistOutlivesAFailedList(t *testing.T) {
 	})
 }
 
-// A list that is asked for while initial events are on their way is made, although the sink refuses these: their stream is closed,
-// and what it still says is no part of the next.
+// A list that is asked for while initial events are on their way is made, although the sink refuses
+// these: their stream is closed, and what it still says is no part of the next.
 func TestRelistAfterRefusedInitialEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{Initial: Streaming})

@@ -43,8 +43,8 @@ type message[T any] struct {
 	part  *source.Part[T]
 }
 
-// start begins a request. arrived is called whenever some of its bytes have come. exited has one if a function
-// of the program has ended the goroutine.
+// start begins a request. arrived is called whenever some of its bytes have come. exited has one if
+// a function of the program has ended the goroutine.
 func start[T any](ctx context.Context, now time.Time, arrived func(), exited chan<- struct{}, run func(context.Context, *request[T])) *request[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &request[T]{
@@ -166,8 +166,8 @@ func refetchOptions(eff protocol.Refetch) metav1.ListOptions {
 	return opts
 }
 
-// watch opens a stream and reads it to its end. If listGone is not nil, it reports whether the connection of the list before was
-// closed.
+// watch opens a stream and reads it to its end. If listGone is not nil, it reports whether the
+// connection of the list before was closed.
 func watch[T any](lw source.ListWatcher[T], eff protocol.Watch, listGone func() bool) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		seconds := int64(eff.Timeout / time.Second)
@@ -186,7 +186,8 @@ func watch[T any](lw source.ListWatcher[T], eff protocol.Watch, listGone func() 
 		}
 		r.send(ctx, message[T]{in: protocol.Opened{Reconnected: listGone != nil && listGone()}})
 		err = r.read(ctx, stream)
-		// The stream is closed before the driver hears of its end, so that there are never two open streams.
+		// The stream is closed before the driver hears of its end, so that there are never two open
+		// streams.
 		_ = stream.Close()
 		r.send(ctx, message[T]{in: protocol.Ended{Failure: failureOf(err)}})
 	}
@@ -218,7 +219,8 @@ func listMetadata(lw source.ListWatcher[*metav1.PartialObjectMetadata], version 
 
 const metadataPageSize = 500
 
-// identities keeps only the keys, UIDs and versions of a page: the rest of a typical Pod's metadata takes 4 KB.
+// identities keeps only the keys, UIDs and versions of a page: the rest of a typical Pod's metadata
+// takes 4 KB.
 type identities struct {
 	source.ListWatcher[*metav1.PartialObjectMetadata]
 }

@@ -161,7 +161,8 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 	}
 }
 
-// A list has an object twice, and one of the two cannot be decoded. The one that can be decoded is the newest that the sink can have.
+// A list has an object twice, and one of the two cannot be decoded. The one that can be decoded is
+// the newest that the sink can have.
 func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := undecodable(source.Meta{Key: "a", UID: "u", ResourceVersion: "7"})

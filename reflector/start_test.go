@@ -29,8 +29,9 @@ func (s slowStore) Replace(items []*metav1.PartialObjectMetadata, version string
 	return s.Store.Replace(items, version)
 }
 
-// Many reflectors that start together over HTTP/1.1 make many connections, which are idle between list and watch. The server breaks none of
-// them, so none of the reflectors asks whether it is still the same one.
+// Many reflectors that start together over HTTP/1.1 make many connections, which are idle between
+// list and watch. The server breaks none of them, so none of the reflectors asks whether it is
+// still the same one.
 func TestOrdinaryStartHasNoHistoryCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var questions atomic.Int64

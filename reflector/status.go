@@ -40,7 +40,8 @@ type Status struct {
 	// Started is when Run was called first.
 	Started time.Time
 
-	// StartCurrent is when the copy of [Options.Start] was last known to be up to date, as [Reflector.StartAt] was told.
+	// StartCurrent is when the copy of [Options.Start] was last known to be up to date, as
+	// [Reflector.StartAt] was told.
 	StartCurrent time.Time
 
 	// LastByte, LastEvent and LastBookmark are the times at which the server last sent
@@ -48,7 +49,8 @@ type Status struct {
 	// through package transport.
 	LastByte, LastEvent, LastBookmark time.Time
 
-	// WatchedUntil is when the server was last heard while a watch was open. While one is open, and before the first, it is zero.
+	// WatchedUntil is when the server was last heard while a watch was open. While one is open, and
+	// before the first, it is zero.
 	WatchedUntil time.Time
 
 	// FailingSince is when requests began to fail: no watch has been open since. While a
@@ -93,9 +95,10 @@ func (e *OutageError) Error() string {
 // Unwrap returns the failure.
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// Failing returns since when requests have failed, and the last failure. If they do not fail, err is nil and since is zero: a watch
-// is open, or nothing has failed yet. If a watch breaks and is opened again immediately, Failing returns an error for a moment, too. So a
-// program should alert only if since is some time ago. Objects in quarantine are no failure: see [Status.Quarantined].
+// Failing returns since when requests have failed, and the last failure. If they do not fail, err
+// is nil and since is zero: a watch is open, or nothing has failed yet. If a watch breaks and is
+// opened again immediately, Failing returns an error for a moment, too. So a program should alert
+// only if since is some time ago. Objects in quarantine are no failure: see [Status.Quarantined].
 func (s Status) Failing() (since time.Time, err error) {
 	if s.FailingSince.IsZero() {
 		return time.Time{}, nil

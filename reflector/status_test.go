@@ -178,8 +178,8 @@ func TestStalenessUntilTheFirstListIsWhole(t *testing.T) {
 	})
 }
 
-// TestStalenessWhileNoWatchIsOpen: while no watch is open, the copy gets older, although nothing fails and bytes of other requests
-// come.
+// TestStalenessWhileNoWatchIsOpen: while no watch is open, the copy gets older, although nothing
+// fails and bytes of other requests come.
 func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 	for name, ends := range map[string]func(r *rig, s *stream){
 		"Relist": func(r *rig, _ *stream) { go func() { _ = r.Relist(r.t.Context()) }() },
@@ -211,8 +211,9 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 	}
 }
 
-// TestTimesOfBytesFollowTheMonotonicClock: the wall clock may be set while bytes come. It decides neither when a request has been
-// idle for too long, nor how stale the copy is. A bubble of synctest has no monotonic clock.
+// TestTimesOfBytesFollowTheMonotonicClock: the wall clock may be set while bytes come. It decides
+// neither when a request has been idle for too long, nor how stale the copy is. A bubble of
+// synctest has no monotonic clock.
 func TestTimesOfBytesFollowTheMonotonicClock(t *testing.T) {
 	r := New(newFake(), &notes{}, Options{})
 	r.shared.started(time.Now())

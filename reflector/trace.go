@@ -192,8 +192,8 @@ func JoinTraces(traces ...*Trace) *Trace {
 	return joined
 }
 
-// join makes f call what it called before, and then next. If there is only one of the two, f is that one, so that nothing is
-// added to the cost of a call.
+// join makes f call what it called before, and then next. If there is only one of the two, f is
+// that one, so that nothing is added to the cost of a call.
 func join[A any](f *func(A), next func(A)) {
 	switch first := *f; {
 	case next == nil:

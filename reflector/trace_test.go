@@ -57,7 +57,8 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 	})
 }
 
-// Each function of each Trace is called, in order; a function that a later version adds must not be forgotten.
+// Each function of each Trace is called, in order; a function that a later version adds must not be
+// forgotten.
 func TestJoinTracesCallsEachFunctionOfEach(t *testing.T) {
 	var called []string
 	full := func(name string) *Trace {

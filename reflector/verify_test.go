@@ -220,7 +220,8 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 	})
 }
 
-// Of the metadata of a page, only what is compared is kept, so that a verification of 100,000 Pods does not take 400 MB.
+// Of the metadata of a page, only what is compared is kept, so that a verification of 100,000 Pods
+// does not take 400 MB.
 func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, metadata := newScripted(), newScripted()
@@ -258,7 +259,8 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 	})
 }
 
-// An object whose metadata cannot be read is there all the same, and one without a name may be any that is held.
+// An object whose metadata cannot be read is there all the same, and one without a name may be any
+// that is held.
 func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 	for name, bad := range map[string]source.Meta{"with a name": {Key: "x"}, "without": {}} {
 		t.Run(name, func(t *testing.T) {

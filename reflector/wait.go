@@ -7,13 +7,13 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// WaitForVersion waits until the sink has everything up to a resourceVersion. If a program
-// passes the version that a write returned, it can read its own write afterwards. If ctx
-// ends first, WaitForVersion returns ctx.Err(). If the version is not a decimal number, WaitForVersion
-// returns an error immediately, because such versions cannot be compared.
+// WaitForVersion waits until the sink has everything up to a resourceVersion. If a program passes
+// the version that a write returned, it can read its own write afterwards. If ctx ends first,
+// WaitForVersion returns ctx.Err(). If the version is not a decimal number, WaitForVersion returns
+// an error immediately, because such versions cannot be compared.
 //
-// If the sink is a queue, its consumer may not have taken the change yet. If no watch is
-// open, WaitForVersion waits for the next one. WaitForVersion does not wait for objects in quarantine;
+// If the sink is a queue, its consumer may not have taken the change yet. If no watch is open,
+// WaitForVersion waits for the next one. WaitForVersion does not wait for objects in quarantine;
 // Status names them.
 //
 // The resume version moves with events and bookmarks. If a selector or the namespace leaves

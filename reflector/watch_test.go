@@ -26,8 +26,9 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 	})
 }
 
-// A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as
-// ever: it is not idle, and it is not given up before the server ends it.
+// A sink may take long for a list. The watch behind it, or the one that has brought the list as
+// initial events, is as fresh as ever: it is not idle, and it is not given up before the server
+// ends it.
 func TestSlowListIsNotIdle(t *testing.T) {
 	for _, took := range []time.Duration{15 * time.Second, 3 * time.Minute} {
 		for _, initial := range []InitialList{FromCache, Streaming} {

@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// AddIndexer adds an index to the store, with the objects that the store holds. [Store.ByIndex] knows the index once AddIndexer has
-// returned. If the name is taken, or the function is nil, it returns an error, and there is no such index.
+// AddIndexer adds an index to the store, with the objects that the store holds. [Store.ByIndex]
+// knows the index once AddIndexer has returned. If the name is taken, or the function is nil, it
+// returns an error, and there is no such index.
 //
-// Readers and writers continue in the meantime, and AddIndexer ends however busy they are: it calls the function once for each object
-// that the store holds now, and each writer calls the function for the object that it writes. At the end, AddIndexer files what was
-// written since it began, one object for each key. Readers of lists and indexes wait for that, a few microseconds for each key.
+// Readers and writers continue in the meantime, and AddIndexer ends however busy they are: it calls
+// the function once for each object that the store holds now, and each writer calls the function
+// for the object that it writes. At the end, AddIndexer files what was written since it began, one
+// object for each key. Readers of lists and indexes wait for that, a few microseconds for each key.
 func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	if fn == nil {
 		return fmt.Errorf("store: add index %q: %w", name, errNoFunction)
@@ -26,13 +28,15 @@ func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	return nil
 }
 
-// building is what was written since AddIndexer has taken the objects that it files. The store's mu guards the fields.
+// building is what was written since AddIndexer has taken the objects that it files. The store's mu
+// guards the fields.
 type building struct {
 	replaced bool                // Replace was called: view.indexes has the index of its objects
 	changed  map[string][]string // the values of each object that was written since then; of a deleted one, nil
 }
 
-// beginBuild takes the name, and has writers note the values of what they write. It returns the objects that the store holds.
+// beginBuild takes the name, and has writers note the values of what they write. It returns the
+// objects that the store holds.
 func (s *Store[T]) beginBuild(x indexer[T]) (tree[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +73,8 @@ func (s *Store[T]) endBuild(x indexer[T], o *owner, built index[T]) {
 	s.setIndexers(indexers)
 }
 
-// setIndexers makes these the index functions that writers call. It needs mu. Snapshots have the earlier slice.
+// setIndexers makes these the index functions that writers call. It needs mu. Snapshots have the
+// earlier slice.
 func (s *Store[T]) setIndexers(indexers []indexer[T]) {
 	s.view.indexers = indexers
 	s.indexers.Store(&indexers)

@@ -48,7 +48,8 @@ type tested interface {
 	ResourceVersion() string
 }
 
-// step is one call, and what the store holds afterwards. When the call fails it must hold what it held before.
+// step is one call, and what the store holds afterwards. When the call fails it must hold what it
+// held before.
 type step struct {
 	do    func(tested) error
 	fails bool

@@ -5,11 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// cell is a key and its value. An object of a store has one cell, which the tree of objects, the trees of each index and the table
-// share. So one write changes the object in all of them.
+// cell is a key and its value. An object of a store has one cell, which the tree of objects, the
+// trees of each index and the table share. So one write changes the object in all of them.
 //
-// As with nodes, only the owner that made a cell may change its value. Everybody else makes a new cell and puts it in the old one's
-// place, everywhere. The key never changes. A cell may be read without a lock while its owner writes.
+// As with nodes, only the owner that made a cell may change its value. Everybody else makes a new
+// cell and puts it in the old one's place, everywhere. The key never changes. A cell may be read
+// without a lock while its owner writes.
 type cell[V any] struct {
 	owner *owner
 	key   string
@@ -32,8 +33,9 @@ func (c cells[V]) Len() int           { return len(c) }
 func (c cells[V]) Less(i, j int) bool { return c[i].key < c[j].key }
 func (c cells[V]) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
 
-// normalized returns the cells sorted by key. Of several cells with one key, it keeps the last. If the cells are sorted already, as
-// a list from the API server is, it takes one pass. It works in place.
+// normalized returns the cells sorted by key. Of several cells with one key, it keeps the last. If
+// the cells are sorted already, as a list from the API server is, it takes one pass. It works in
+// place.
 func (c cells[V]) normalized() cells[V] {
 	if c.increasing() {
 		return c

@@ -36,7 +36,8 @@ func (m model) byColor(color string) []*testObject {
 
 var colors = [][]string{nil, {"red"}, {"blue"}, {"red", "blue"}, {"blue", "blue"}}
 
-// FuzzStore runs a script of three bytes a step (what, which object, what it looks like) against a store and the model.
+// FuzzStore runs a script of three bytes a step (what, which object, what it looks like) against a
+// store and the model.
 func FuzzStore(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 1, 1, 2, 4, 0, 0, 2, 1, 0})
 	f.Add([]byte{3, 9, 3, 5, 0, 0, 3, 200, 4, 0, 7, 5, 3, 2, 1})

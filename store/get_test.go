@@ -22,8 +22,9 @@ func TestGetWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestGetWhileOthersWrite has readers that ask for keys which stay and whose objects only get newer, while other keys come
-// and go, so that the table grows, fills up with removed ones and shrinks, snapshots are taken and all is replaced.
+// TestGetWhileOthersWrite has readers that ask for keys which stay and whose objects only get
+// newer, while other keys come and go, so that the table grows, fills up with removed ones and
+// shrinks, snapshots are taken and all is replaced.
 func TestGetWhileOthersWrite(t *testing.T) {
 	const (
 		stay   = 20

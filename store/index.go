@@ -7,23 +7,24 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Indexers are index functions by name. A function returns the values under which [Store.ByIndex] finds an object. It may return
-// no values, and the same value twice counts once. It must depend only on the object.
+// Indexers are index functions by name. A function returns the values under which [Store.ByIndex]
+// finds an object. It may return no values, and the same value twice counts once. It must depend
+// only on the object.
 type Indexers[T any] map[string]func(T) []string
 
 // ErrUnknownIndex is what ByIndex returns, wrapped, for an index that was never added.
 var ErrUnknownIndex = errors.New("unknown index")
 
-// indexer is an index function and its name. A store's indexers are a slice ordered by name that is replaced, never
-// changed.
+// indexer is an index function and its name. A store's indexers are a slice ordered by name that is
+// replaced, never changed.
 type indexer[T object.Object] struct {
 	name     string
 	fn       func(T) []string
 	building *building // nil once the index is complete; readers do not know it before
 }
 
-// run calls the function and appends its values to dst, sorted, and each once. It does not keep the slice that the function
-// returned.
+// run calls the function and appends its values to dst, sorted, and each once. It does not keep the
+// slice that the function returned.
 func (x *indexer[T]) run(dst []string, obj T) []string {
 	at := len(dst)
 	dst = append(dst, x.fn(obj)...)
@@ -31,8 +32,9 @@ func (x *indexer[T]) run(dst []string, obj T) []string {
 	return dst[:at+len(slices.Compact(dst[at:]))]
 }
 
-// index finds objects by value. It remembers the values of each object. To call the function again for the old object would be
-// simpler, and would leave entries behind if somebody has changed the object, or if the function does not always return the same.
+// index finds objects by value. It remembers the values of each object. To call the function again
+// for the old object would be simpler, and would leave entries behind if somebody has changed the
+// object, or if the function does not always return the same.
 type index[T any] struct {
 	filed map[string][]string // the values of each object that has any, by its key; only writers look at it
 	sets  tree[set[T]]        // the objects of each value that has any
@@ -44,8 +46,9 @@ type set[T any] struct {
 	alone   []string // the value alone: the entry in filed that all objects with just this value share
 }
 
-// put files the object of a cell under values, and removes its key from the values that it had before. It keeps the strings, but
-// not the slice. If the index has this very cell already (fresh is false), nothing is done for values that stay.
+// put files the object of a cell under values, and removes its key from the values that it had
+// before. It keeps the strings, but not the slice. If the index has this very cell already (fresh
+// is false), nothing is done for values that stay.
 func (x *index[T]) put(o *owner, c *cell[T], values []string, fresh bool) {
 	old := x.filed[c.key]
 	same := slices.Equal(old, values)

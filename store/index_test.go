@@ -50,8 +50,8 @@ func TestAddIndexerRefuses(t *testing.T) {
 	}
 }
 
-// An index function may call the store, even to write: no lock is held. What is written while AddIndexer builds is in the
-// index when it returns, a replacement of everything too.
+// An index function may call the store, even to write: no lock is held. What is written while
+// AddIndexer builds is in the index when it returns, a replacement of everything too.
 func TestAddIndexerWhileWriting(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -101,8 +101,8 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 	}
 }
 
-// AddIndexer returns, however busy the writers are: here each call of the function for an object finds that another write
-// has happened meanwhile.
+// AddIndexer returns, however busy the writers are: here each call of the function for an object
+// finds that another write has happened meanwhile.
 func TestAddIndexerEnds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -136,7 +136,8 @@ func TestAddIndexerEnds(t *testing.T) {
 	}
 }
 
-// The same with a writer of its own goroutine, which never rests, and a function that takes a while.
+// The same with a writer of its own goroutine, which never rests, and a function that takes a
+// while.
 func TestAddIndexerBesideBusyWriter(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	all := reds(26)
@@ -213,8 +214,8 @@ func TestWriteWhileAddingIndexer(t *testing.T) {
 	}
 }
 
-// An object that somebody changed in the store must not leave its old values behind, nor may a slice that an index
-// function continues using.
+// An object that somebody changed in the store must not leave its old values behind, nor may a
+// slice that an index function continues using.
 func TestIndexRemembersItsValues(t *testing.T) {
 	shared := make([]string, 1)
 	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": func(obj *testObject) []string {

@@ -52,8 +52,8 @@ func (f *filed) in(i int) []string {
 	return f.values[f.ends[i-1]:f.ends[i]]
 }
 
-// write puts an object into its cell, or into a new one, and files that. A name is the key as a string, if there is one
-// already. It needs mu.
+// write puts an object into its cell, or into a new one, and files that. A name is the key as a
+// string, if there is one already. It needs mu.
 func (s *Store[T]) write(f filed, name string, obj T) {
 	o := s.writable()
 	c := s.byKey.findBytes(f.hash, f.key)

@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Of an update and a delete that run at one time the one that ends later wins, in the store as in an index that is being added
-// meanwhile: the update may have found the object there that is gone when it writes.
+// Of an update and a delete that run at one time the one that ends later wins, in the store as in
+// an index that is being added meanwhile: the update may have found the object there that is gone
+// when it writes.
 func TestUpdateMeetsDelete(t *testing.T) {
 	const keys = 20_000
 	s := New(Options[*metav1.ObjectMeta]{})

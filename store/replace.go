@@ -7,11 +7,12 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Replace makes items the content of the store, and moves [Store.ResourceVersion] forward to resourceVersion. Of several items with
-// one key, the last wins. If an item has no key, Replace returns an error, and nothing has changed.
+// Replace makes items the content of the store, and moves [Store.ResourceVersion] forward to
+// resourceVersion. Of several items with one key, the last wins. If an item has no key, Replace
+// returns an error, and nothing has changed.
 //
-// Replace builds the new state without a lock, and stops readers and other writers only to exchange it. What they have written
-// meanwhile is replaced, too.
+// Replace builds the new state without a lock, and stops readers and other writers only to exchange
+// it. What they have written meanwhile is replaced, too.
 func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	o := new(owner)
 	all := make(cells[T], len(items))
@@ -56,7 +57,8 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	}
 }
 
-// buildIndex runs an index function on every object and files the results. The cells are in key order.
+// buildIndex runs an index function on every object and files the results. The cells are in key
+// order.
 func buildIndex[T object.Object](o *owner, x *indexer[T], all cells[T]) index[T] {
 	filed := make(map[string][]string, len(all))
 	byValue := map[string]*gathered[T]{}

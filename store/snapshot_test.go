@@ -10,8 +10,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// TestSnapshotIsOneMoment writes generations of objects, by Replace and then one by one, while readers take snapshots.
-// Within a snapshot every reader must tell the same story.
+// TestSnapshotIsOneMoment writes generations of objects, by Replace and then one by one, while
+// readers take snapshots. Within a snapshot every reader must tell the same story.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	const generations, objects = 40, 200
 	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
@@ -54,7 +54,8 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	readers.Wait()
 }
 
-// checkMoment is about a store whose objects are updated in key order, one generation after the other.
+// checkMoment is about a store whose objects are updated in key order, one generation after the
+// other.
 func checkMoment(t *testing.T, snapshot *store.Snapshot[*testObject]) {
 	t.Helper()
 	list := snapshot.List()
@@ -76,7 +77,8 @@ func checkMoment(t *testing.T, snapshot *store.Snapshot[*testObject]) {
 	}
 }
 
-// A snapshot costs the same whatever the store holds, and the next write copies nodes, not the store.
+// A snapshot costs the same whatever the store holds, and the next write copies nodes, not the
+// store.
 func TestSnapshotIsCheap(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	var items []*testObject

@@ -15,39 +15,40 @@ import (
 
 // Options configure a [Store]. The zero value is ready.
 type Options[T object.Object] struct {
-	// Indexers are the indexes that the store has from the start. More can be added with [Store.AddIndexer].
-	// If nil, there are none.
+	// Indexers are the indexes that the store has from the start. More can be added with
+	// [Store.AddIndexer]. If nil, there are none.
 	Indexers Indexers[T]
 
-	// VersionFromMarks says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move [Store.ResourceVersion].
-	// It is for changes that do not come in the order of the server, such as those from a queue of keys.
-	// If false, each object moves the version, too.
+	// VersionFromMarks says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move
+	// [Store.ResourceVersion]. It is for changes that do not come in the order of the server, such
+	// as those from a queue of keys. If false, each object moves the version, too.
 	VersionFromMarks bool
 }
 
-// Store holds objects by key. All methods may be called from any goroutine. Of two writes of one key, the one that ends later wins.
-// If the order of writes matters, write from one goroutine.
+// Store holds objects by key. All methods may be called from any goroutine. Of two writes of one
+// key, the one that ends later wins. If the order of writes matters, write from one goroutine.
 //
 // It is a sink for a reflector: Add, Update, Delete, Replace and Resync.
 type Store[T object.Object] struct {
 	bookmarked bool
 	seed       maphash.Seed
 
-	// indexers are those of view. A writer calls them before it takes mu, and again if they are others by then. Only a holder of
-	// mu stores them.
+	// indexers are those of view. A writer calls them before it takes mu, and again if they are
+	// others by then. Only a holder of mu stores them.
 	indexers atomic.Pointer[[]indexer[T]]
 
-	// byKey finds the cells of view.items. It takes 20 bytes an object, and a quarter of the time: a hash table finds a key in
-	// one step, and a tree of 100,000 keys in 17 comparisons of strings all over the memory. Get uses nothing else, and takes no
-	// lock. A writer needs mu.
+	// byKey finds the cells of view.items. It takes 20 bytes an object, and a quarter of the time:
+	// a hash table finds a key in one step, and a tree of 100,000 keys in 17 comparisons of strings
+	// all over the memory. Get uses nothing else, and takes no lock. A writer needs mu.
 	byKey table[T]
 
-	// Each Get reads the fields above, and each writer changes those below. If they shared a cache line, each write would take
-	// it away from the readers, which costs a Get more than everything else.
+	// Each Get reads the fields above, and each writer changes those below. If they shared a cache
+	// line, each write would take it away from the readers, which costs a Get more than everything
+	// else.
 	_ [64]byte
 
-	// shared is set by a reader that holds mu for reading and keeps the nodes of a view. The next writer then takes a new owner
-	// before it changes anything.
+	// shared is set by a reader that holds mu for reading and keeps the nodes of a view. The next
+	// writer then takes a new owner before it changes anything.
 	shared atomic.Bool
 
 	mu    sync.RWMutex
@@ -97,16 +98,17 @@ func (s *Store[T]) Len() int {
 	return s.view.items.len
 }
 
-// ByIndex returns the objects that an index has under value, in key order; there may be none. The error for an index
-// that was never added satisfies errors.Is with [ErrUnknownIndex].
+// ByIndex returns the objects that an index has under value, in key order; there may be none. The
+// error for an index that was never added satisfies errors.Is with [ErrUnknownIndex].
 func (s *Store[T]) ByIndex(name, value string) ([]T, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.view.byIndex(name, value)
 }
 
-// In returns the objects of a namespace, in key order; there may be none. It costs what these objects cost: objects of other
-// namespaces are not looked at. If namespace is empty, In returns all objects, as [Store.List] does.
+// In returns the objects of a namespace, in key order; there may be none. It costs what these
+// objects cost: objects of other namespaces are not looked at. If namespace is empty, In returns
+// all objects, as [Store.List] does.
 func (s *Store[T]) In(namespace string) []T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -120,23 +122,24 @@ func (s *Store[T]) IndexKeys(name, value string) ([]string, error) {
 	return s.view.indexKeys(name, value)
 }
 
-// IndexValues returns the values under which an index has objects, sorted. The errors are those of ByIndex.
+// IndexValues returns the values under which an index has objects, sorted. The errors are those of
+// ByIndex.
 func (s *Store[T]) IndexValues(name string) ([]string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.view.indexValues(name)
 }
 
-// ResourceVersion returns the newest resourceVersion that the store has got, from Replace, from an object or from
-// [Store.Bookmark]. It is empty before the first.
+// ResourceVersion returns the newest resourceVersion that the store has got, from Replace, from an
+// object or from [Store.Bookmark]. It is empty before the first.
 func (s *Store[T]) ResourceVersion() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.view.rv
 }
 
-// All returns an iterator over the keys and objects that the store has when a loop over it begins, in key order. Anybody may write to
-// the store meanwhile, also the body of the loop.
+// All returns an iterator over the keys and objects that the store has when a loop over it begins,
+// in key order. Anybody may write to the store meanwhile, also the body of the loop.
 func (s *Store[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		items := s.share()
@@ -144,8 +147,8 @@ func (s *Store[T]) All() iter.Seq2[string, T] {
 	}
 }
 
-// Snapshot returns the state of the store at this moment. It takes a few words, however large the store is. Later writes copy the
-// nodes that they change.
+// Snapshot returns the state of the store at this moment. It takes a few words, however large the
+// store is. Later writes copy the nodes that they change.
 func (s *Store[T]) Snapshot() *Snapshot[T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -166,14 +169,16 @@ func (s *Store[T]) share() tree[T] {
 	return s.view.items
 }
 
-// Add puts an object into the store. If there is one with the same key, it is replaced. If the object has no key,
-// Add returns an error, and nothing has changed.
+// Add puts an object into the store. If there is one with the same key, it is replaced. If the
+// object has no key, Add returns an error, and nothing has changed.
 func (s *Store[T]) Add(obj T) error { return s.put("add", obj) }
 
-// Update is [Store.Add]: an object that a watch calls modified may be new to the store, and the reverse.
+// Update is [Store.Add]: an object that a watch calls modified may be new to the store, and the
+// reverse.
 func (s *Store[T]) Update(obj T) error { return s.put("update", obj) }
 
-// Delete removes the object with the key of obj, if there is one. It is an error only if obj has no key.
+// Delete removes the object with the key of obj, if there is one. It is an error only if obj has no
+// key.
 func (s *Store[T]) Delete(obj T) error {
 	var buf [object.KeySize]byte
 	key, _, rv, err := identify(buf[:0], obj)
@@ -201,19 +206,20 @@ func (s *Store[T]) Delete(obj T) error {
 	return nil
 }
 
-// Resync does nothing, because a store has no consumer. It is here because a reflector's sink must have it.
+// Resync does nothing, because a store has no consumer. It is here because a reflector's sink must
+// have it.
 func (s *Store[T]) Resync() error { return nil }
 
-// Bookmark moves [Store.ResourceVersion] forward to rv, from a server's bookmark or an applied list. An empty or older version is
-// ignored.
+// Bookmark moves [Store.ResourceVersion] forward to rv, from a server's bookmark or an applied
+// list. An empty or older version is ignored.
 func (s *Store[T]) Bookmark(rv string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.rv = later(s.view.rv, rv)
 }
 
-// SetResourceVersion sets [Store.ResourceVersion] to rv, even if that is older. Versions go back if the server's data were restored
-// from a backup and the store holds these.
+// SetResourceVersion sets [Store.ResourceVersion] to rv, even if that is older. Versions go back if
+// the server's data were restored from a backup and the store holds these.
 func (s *Store[T]) SetResourceVersion(rv string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,8 +242,9 @@ func (s *Store[T]) writable() *owner {
 	return s.owner
 }
 
-// identify appends the key of an object to buf, and returns it with the version, so that no getter has to be called under a lock.
-// If the key is the object's name, it returns that string, too, so that the store needs no copy of it.
+// identify appends the key of an object to buf, and returns it with the version, so that no getter
+// has to be called under a lock. If the key is the object's name, it returns that string, too, so
+// that the store needs no copy of it.
 func identify[T object.Object](buf []byte, obj T) (key []byte, name, rv string, err error) {
 	name = obj.GetName()
 	if name == "" {
@@ -254,8 +261,9 @@ func identify[T object.Object](buf []byte, obj T) (key []byte, name, rv string, 
 
 var errNoFunction = errors.New("the function is nil")
 
-// later returns next if that may follow current, and current otherwise. A version that means "any" follows nothing. Some servers
-// that are not Kubernetes have versions that are not numbers; such a version follows only another one of its kind.
+// later returns next if that may follow current, and current otherwise. A version that means "any"
+// follows nothing. Some servers that are not Kubernetes have versions that are not numbers; such a
+// version follows only another one of its kind.
 func later(current, next string) string {
 	switch {
 	case object.IsAnyVersion(next), object.Older(next, current):

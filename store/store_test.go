@@ -16,7 +16,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A snapshot's readers see what the store's saw, so the same tests hold for a store that is only read through one.
+// A snapshot's readers see what the store's saw, so the same tests hold for a store that is only
+// read through one.
 func TestSnapshotReads(t *testing.T) {
 	testCases(t, func(x store.Indexers[*testObject]) tested {
 		return throughSnapshot{store.New(store.Options[*testObject]{Indexers: x})}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTable writes at random to a table whose hashes are poor, so that cells stand far from home and across the end, and
-// compares it with a map.
+// TestTable writes at random to a table whose hashes are poor, so that cells stand far from home
+// and across the end, and compares it with a map.
 func TestTable(t *testing.T) {
 	for _, keys := range []int{5, 40, 3000} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {

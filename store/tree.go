@@ -2,30 +2,33 @@ package store
 
 import "slices"
 
-// maxEntries is the number of entries that a node holds before it splits. At 64 a tree of 100,000 keys has three levels,
-// and the copy that a write makes of a shared leaf is 512 bytes.
+// maxEntries is the number of entries that a node holds before it splits. At 64 a tree of 100,000
+// keys has three levels, and the copy that a write makes of a shared leaf is 512 bytes.
 const maxEntries = 64
 
-// owner marks the nodes and cells that a writer may change in place: those that it made since it last shared its trees. It
-// is compared by address and so must not be of size zero, which would let two owners have one address.
+// owner marks the nodes and cells that a writer may change in place: those that it made since it
+// last shared its trees. It is compared by address and so must not be of size zero, which would let
+// two owners have one address.
 type owner struct{ _ byte }
 
 // tree is a B+ tree from keys to values, ordered by key. Its zero value is empty and ready.
 //
-// Measured with 100,000 keys against github.com/google/btree and github.com/tidwall/btree: a list is built in 2 ms (36 and 9
-// ms), because it comes in order; a key takes 13 bytes (19 and 19), and a tree of 3 keys, as indexes have by the thousand, 122
-// (441 and 169); a key is found in half the time. A write after a snapshot takes as long as theirs.
+// Measured with 100,000 keys against github.com/google/btree and github.com/tidwall/btree: a list
+// is built in 2 ms (36 and 9 ms), because it comes in order; a key takes 13 bytes (19 and 19), and
+// a tree of 3 keys, as indexes have by the thousand, 122 (441 and 169); a key is found in half the
+// time. A write after a snapshot takes as long as theirs.
 //
-// Copying the struct shares the nodes. Of two copies that share, neither may be written to under an owner that made any
-// of the shared nodes: the writer takes a new owner, and from then on copies a node before it changes it.
+// Copying the struct shares the nodes. Of two copies that share, neither may be written to under an
+// owner that made any of the shared nodes: the writer takes a new owner, and from then on copies a
+// node before it changes it.
 type tree[V any] struct {
 	root *node[V]
 	len  int
 }
 
-// node is a leaf (cells) or an inner node (keys and children, of one length); it has at most maxEntries of them.
-// In an inner node keys[i] is not greater than any key under children[i], and greater than all under children[i-1];
-// keys[0] is not looked at.
+// node is a leaf (cells) or an inner node (keys and children, of one length); it has at most
+// maxEntries of them. In an inner node keys[i] is not greater than any key under children[i], and
+// greater than all under children[i-1]; keys[0] is not looked at.
 type node[V any] struct {
 	owner    *owner
 	cells    cells[V]
@@ -155,8 +158,9 @@ func (n *node[V]) put(o *owner, c *cell[V]) (added bool, right *node[V]) {
 	return added, right
 }
 
-// room says where an entry for position i of n goes: into n, or, when n is full, into one of its halves.
-// Keys that arrive in order leave full nodes behind: the upper "half" of a node that grows at its end is empty.
+// room says where an entry for position i of n goes: into n, or, when n is full, into one of its
+// halves. Keys that arrive in order leave full nodes behind: the upper "half" of a node that grows
+// at its end is empty.
 func (n *node[V]) room(o *owner, i int) (into *node[V], at int, right *node[V]) {
 	if n.len() < maxEntries {
 		return n, i, nil
@@ -219,8 +223,8 @@ func (n *node[V]) delete(o *owner, key string) {
 	}
 }
 
-// fits reports whether the children at i and i+1 go into one node with room to spare, so that the next insert does not
-// split it again.
+// fits reports whether the children at i and i+1 go into one node with room to spare, so that the
+// next insert does not split it again.
 func (n *node[V]) fits(i int) bool {
 	return n.children[i].len()+n.children[i+1].len() < maxEntries*3/4
 }
@@ -260,8 +264,8 @@ func truncate[S ~[]E, E any](s S, n int) S {
 	return s[:n]
 }
 
-// build makes a tree of normalized cells, in one pass from the leaves up. Nodes are filled to three quarters, so that
-// the first inserts do not split every one of them.
+// build makes a tree of normalized cells, in one pass from the leaves up. Nodes are filled to three
+// quarters, so that the first inserts do not split every one of them.
 func build[V any](o *owner, all cells[V]) tree[V] {
 	level := make([]*node[V], 0, len(all)/fill+1)
 	for start := 0; start < len(all); {
@@ -296,8 +300,8 @@ func build[V any](o *owner, all cells[V]) tree[V] {
 // fill is the number of entries that build puts into a node.
 const fill = maxEntries * 3 / 4
 
-// next returns the end of the node that begins at start. What would leave a nearly empty node at the end goes into the
-// last one.
+// next returns the end of the node that begins at start. What would leave a nearly empty node at
+// the end goes into the last one.
 func next(start, total int) int {
 	if total-start <= maxEntries {
 		return total
@@ -305,8 +309,8 @@ func next(start, total int) int {
 	return start + fill
 }
 
-// capacity gives a node room to grow. A node that is not filled gets none, because an index may have thousands of trees with one such
-// node each.
+// capacity gives a node room to grow. A node that is not filled gets none, because an index may
+// have thousands of trees with one such node each.
 func capacity(n int) int {
 	if n < fill {
 		return n
@@ -314,8 +318,8 @@ func capacity(n int) int {
 	return maxEntries
 }
 
-// leaves calls yield for the cells of each leaf, in key order, until yield says false. It must not run while the nodes are
-// written to.
+// leaves calls yield for the cells of each leaf, in key order, until yield says false. It must not
+// run while the nodes are written to.
 func (t *tree[V]) leaves(yield func(cells[V]) bool) {
 	if t.root != nil {
 		t.root.leaves(yield)
@@ -334,7 +338,8 @@ func (n *node[V]) leaves(yield func(cells[V]) bool) bool {
 	return true
 }
 
-// walk calls yield for each entry in key order until yield says false. It must not run while the nodes are written to.
+// walk calls yield for each entry in key order until yield says false. It must not run while the
+// nodes are written to.
 func (t *tree[V]) walk(yield func(key string, value V) bool) {
 	for leaf := range t.leaves {
 		for _, c := range leaf {
@@ -345,8 +350,8 @@ func (t *tree[V]) walk(yield func(key string, value V) bool) {
 	}
 }
 
-// between calls yield for each entry with from <= key < to, in key order, until yield says false. It looks at no other leaf. It
-// must not run while the nodes are written to.
+// between calls yield for each entry with from <= key < to, in key order, until yield says false.
+// It looks at no other leaf. It must not run while the nodes are written to.
 func (t *tree[V]) between(from, to string, yield func(key string, value V) bool) {
 	if t.root != nil {
 		t.root.between(from, to, yield)

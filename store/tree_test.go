@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTree writes at random to a tree of three levels and compares it, and every copy that was shared on the way, with
-// maps.
+// TestTree writes at random to a tree of three levels and compares it, and every copy that was
+// shared on the way, with maps.
 func TestTree(t *testing.T) {
 	for _, keys := range []int{10, 300, 20_000} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {

@@ -39,8 +39,8 @@ func (v *view[T]) in(namespace string) []T {
 	return out
 }
 
-// namespaced is an iterator over the objects of a namespace. Their keys stand together, because each begins with the namespace
-// and a slash, and the character after the slash is a zero.
+// namespaced is an iterator over the objects of a namespace. Their keys stand together, because
+// each begins with the namespace and a slash, and the character after the slash is a zero.
 func (v *view[T]) namespaced(namespace string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) { v.items.between(namespace+"/", namespace+"0", yield) }
 }
@@ -98,7 +98,8 @@ func (s *Snapshot[T]) List() []T { return s.view.items.values() }
 // All returns an iterator over all keys and their objects, in key order.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] { return s.view.items.walk }
 
-// Between returns an iterator over the keys from <= key < to and their objects, in key order. It looks at no others.
+// Between returns an iterator over the keys from <= key < to and their objects, in key order. It
+// looks at no others.
 func (s *Snapshot[T]) Between(from, to string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) { s.view.items.between(from, to, yield) }
 }

@@ -67,8 +67,8 @@ func (c *Composer) Say(lines ...string) (came []string, err error) {
 	return c.run.lines[before:len(c.run.lines):len(c.run.lines)], err
 }
 
-// Queued returns the number of entries that wait in the client's queue. It is 0 for a client that has no method Queued, which returns
-// the entries.
+// Queued returns the number of entries that wait in the client's queue. It is 0 for a client that
+// has no method Queued, which returns the entries.
 func (c *Composer) Queued() int {
 	if client, ok := c.run.client.(interface{ Queued() []string }); ok {
 		return len(client.Queued())

@@ -10,8 +10,8 @@ import (
 // contextLines is how many equal lines are printed around a change.
 const contextLines = 3
 
-// diff returns the hunks of a unified diff, or "" if the texts are equal. Each hunk begins at the comment above
-// its first change, because the comment says what the conversation is about.
+// diff returns the hunks of a unified diff, or "" if the texts are equal. Each hunk begins at the
+// comment above its first change, because the comment says what the conversation is about.
 func diff(want, got []string) string {
 	edits := compareLines(want, got)
 	var b strings.Builder
@@ -47,8 +47,8 @@ func enclosing(edits []edit, change int) int {
 	return at
 }
 
-// hunkEnd returns the end of the hunk that begins with a change. The hunk includes the changes that follow
-// closely, and some context.
+// hunkEnd returns the end of the hunk that begins with a change. The hunk includes the changes that
+// follow closely, and some context.
 func hunkEnd(edits []edit, change int) int {
 	last := change
 	for i := change; i < len(edits) && i-last <= 2*contextLines; i++ {
@@ -80,8 +80,8 @@ func writeHunk(b *strings.Builder, edits []edit, begin, end int) {
 	}
 }
 
-// compareLines returns edits that turn want into got. They are few, but not always the fewest. The hunks are made
-// here, because no library lets a hunk begin at a comment.
+// compareLines returns edits that turn want into got. They are few, but not always the fewest. The
+// hunks are made here, because no library lets a hunk begin at a comment.
 func compareLines(want, got []string) []edit {
 	var edits []edit
 	at := 0
@@ -101,7 +101,8 @@ func appendEdits(edits []edit, op byte, lines []string) []edit {
 	return edits
 }
 
-// edit is one line of a diff. The line is in both texts (' '), only in want ('-'), or only in got ('+').
+// edit is one line of a diff. The line is in both texts (' '), only in want ('-'), or only in got
+// ('+').
 type edit struct {
 	op   byte
 	text string

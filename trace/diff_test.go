@@ -35,7 +35,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// A recording of an hour has tens of thousands of lines: what a comparison takes must not grow with their square.
+// A recording of an hour has tens of thousands of lines: what a comparison takes must not grow with
+// their square.
 func TestDiffOfLongTraces(t *testing.T) {
 	const n = 4000
 	lines := func(word string, changed ...int) []string {

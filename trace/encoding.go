@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// encoding is the format of objects, events and Statuses on the wire. It is the value of an option of the start line.
+// encoding is the format of objects, events and Statuses on the wire. It is the value of an option
+// of the start line.
 type encoding string
 
 const (
@@ -37,8 +38,8 @@ func (e encoding) encode(obj jsonObject) ([]byte, error) {
 	return withNewline(obj), nil
 }
 
-// lengthBytes is the size of the length before each event of a watch in protobuf. A WebSocket's message does not
-// contain the length.
+// lengthBytes is the size of the length before each event of a watch in protobuf. A WebSocket's
+// message does not contain the length.
 const lengthBytes = 4
 
 // event makes an event of a watch: one chunk, unless it is split.
@@ -98,7 +99,8 @@ func protobufList(metadata, items jsontext.Value) ([]byte, error) {
 	return b, err
 }
 
-// protobufMessage makes the parts of an object that traces use: its metadata, and the data of a ConfigMap.
+// protobufMessage makes the parts of an object that traces use: its metadata, and the data of a
+// ConfigMap.
 func protobufMessage(obj jsonObject) ([]byte, error) {
 	var meta metav1.ObjectMeta
 	var data map[string]string

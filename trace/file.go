@@ -16,8 +16,8 @@ type File struct {
 	lines []line
 }
 
-// line is one line of a file. It keeps its text, so that a line that need not change stays the same byte for
-// byte.
+// line is one line of a file. It keeps its text, so that a line that need not change stays the same
+// byte for byte.
 type line struct {
 	text     string
 	kind     kind
@@ -40,8 +40,8 @@ type stimulus interface {
 	play(r *run) error
 }
 
-// Parse reads a trace. It skips nothing: it returns an error for every line that it does not understand. The
-// error names the file and the line.
+// Parse reads a trace. It skips nothing: it returns an error for every line that it does not
+// understand. The error names the file and the line.
 func Parse(name string, src []byte) (*File, error) {
 	f := &File{Name: name}
 	if len(src) == 0 {
@@ -62,17 +62,20 @@ func Parse(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// format returns the text of a trace. It is the inverse of [Parse]: it returns the text that Parse accepted.
+// format returns the text of a trace. It is the inverse of [Parse]: it returns the text that Parse
+// accepted.
 func format(f *File) []byte {
 	return join(f.texts())
 }
 
-// Differs returns the anchor in docs/differences.md that explains why another client behaves differently here:
-// the heading "# differs: anchor". If the trace has no such heading, Differs returns "".
+// Differs returns the anchor in docs/differences.md that explains why another client behaves
+// differently here: the heading "# differs: anchor". If the trace has no such heading, Differs
+// returns "".
 func (f *File) Differs() string { return f.heading("differs") }
 
-// Program returns the name of the program that the trace is for: the heading "# program: name". If the trace has
-// no such heading, Program returns "mirror". [ProgramNamed] makes a [Program] of the name.
+// Program returns the name of the program that the trace is for: the heading "# program: name". If
+// the trace has no such heading, Program returns "mirror". [ProgramNamed] makes a [Program] of the
+// name.
 func (f *File) Program() string {
 	if name := f.heading("program"); name != "" {
 		return name
@@ -116,7 +119,8 @@ func (f *File) texts() []string {
 	return texts
 }
 
-// errorAt adds the file and the line to err. index counts lines from zero, and messages count them from one.
+// errorAt adds the file and the line to err. index counts lines from zero, and messages count them
+// from one.
 func (f *File) errorAt(index int, err error) error {
 	return fmt.Errorf("%s:%d: %w", f.Name, index+1, err)
 }
@@ -168,8 +172,8 @@ func (p *parser) line(text string) (line, error) {
 	return l, err
 }
 
-// checkText refuses bytes that an editor does not show. It refuses carriage returns also because Go drops them
-// from backquoted strings.
+// checkText refuses bytes that an editor does not show. It refuses carriage returns also because Go
+// drops them from backquoted strings.
 func checkText(text string) error {
 	switch {
 	case !utf8.ValidString(text):

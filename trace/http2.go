@@ -15,7 +15,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// frames is HTTP/2 on a connection, without TLS. Several requests share the connection, one on each stream.
+// frames is HTTP/2 on a connection, without TLS. Several requests share the connection, one on each
+// stream.
 type frames struct {
 	*http2.Framer
 
@@ -162,8 +163,8 @@ func (s rst) play(r *run) error {
 	return nil
 }
 
-// A server that goes away says which requests it has looked at: here, those whose answers have begun. The client may send the others
-// again, so nobody waits for their answers.
+// A server that goes away says which requests it has looked at: here, those whose answers have
+// begun. The client may send the others again, so nobody waits for their answers.
 func (s goAway) play(r *run) error {
 	req, err := r.peer.newest()
 	if err != nil {
@@ -179,7 +180,8 @@ func (s goAway) play(r *run) error {
 	return nil
 }
 
-// forget finishes the requests of a connection that have no part of an answer, and returns the last stream of the others.
+// forget finishes the requests of a connection that have no part of an answer, and returns the last
+// stream of the others.
 func (p *peer) forget(f *frames) (last uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

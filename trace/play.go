@@ -169,7 +169,8 @@ func (c *chunk) play(r *run) error {
 	return nil
 }
 
-// gzipped returns a gzip file as kube-apiserver writes one for each event: the text is in a block before the last.
+// gzipped returns a gzip file as kube-apiserver writes one for each event: the text is in a block
+// before the last.
 func gzipped(text []byte) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
@@ -243,8 +244,8 @@ var (
 	errNoHead   = errors.New("no answer has begun: begin with < 200 watch")
 )
 
-// streaming returns the request whose answer continues. An open watch continues beside a newer request without an
-// answer.
+// streaming returns the request whose answer continues. An open watch continues beside a newer
+// request without an answer.
 func (r *run) streaming() (*request, error) {
 	if req, ok := r.peer.streaming(); ok {
 		return req, nil

@@ -24,8 +24,8 @@ type Env struct {
 	// Options are those of the start line.
 	Options Options
 
-	// Saved is what an earlier client of the same Program has saved, see [Client]. It is nil if the client is to begin
-	// with nothing.
+	// Saved is what an earlier client of the same Program has saved, see [Client]. It is nil if the
+	// client is to begin with nothing.
 	Saved any
 
 	// Problem writes a "!" line for a problem that the client would report to its
@@ -62,10 +62,12 @@ type Options struct {
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 
-	// Encoding is the format to ask for, protobuf, with JSON as the second choice. If empty, JSON alone is asked for.
+	// Encoding is the format to ask for, protobuf, with JSON as the second choice. If empty, JSON
+	// alone is asked for.
 	Encoding string
 
-	// Transport is how requests travel: http2, without TLS; or websocket, for watches. If empty, HTTP/1.1.
+	// Transport is how requests travel: http2, without TLS; or websocket, for watches. If empty,
+	// HTTP/1.1.
 	Transport string
 
 	// Gzip says that answers may come compressed, those to watches too.
@@ -81,8 +83,9 @@ type Options struct {
 // The actions of a Client must depend only on what it receives and on the
 // clock: it has no jitter, and takes no order from a map.
 //
-// The command "restart saved" needs a Client with a method Saved() any. It returns what the client would have written to a
-// disk until now: its objects, and where to continue. It becomes the Saved of an [Env]. The run calls it when Run has returned.
+// The command "restart saved" needs a Client with a method Saved() any. It returns what the client
+// would have written to a disk until now: its objects, and where to continue. It becomes the Saved
+// of an [Env]. The run calls it when Run has returned.
 type Client interface {
 	// Run talks to the server until ctx ends. After it has returned, the command
 	// restart calls it again.

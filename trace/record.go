@@ -19,7 +19,8 @@ import (
 // Recording is a run of a trace, to be looked at.
 type Recording struct{ page *tracepage.Recording }
 
-// HTML returns a page that steps through the run. It is whole in itself: it needs no server and no network.
+// HTML returns a page that steps through the run. It is whole in itself: it needs no server and no
+// network.
 func (r *Recording) HTML() []byte { return tracepage.HTML(r.page) }
 
 // SVG returns the sequence diagram of the run.
@@ -28,8 +29,9 @@ func (r *Recording) SVG() []byte { return tracepage.SVG(r.page) }
 // Purpose returns the comment at the beginning of the file, one line for each paragraph.
 func (r *Recording) Purpose() []string { return r.page.Purpose }
 
-// Record runs f outside of go test and returns what happened. If the run differs from the file, the error is a [*Failure], and there
-// is a Recording all the same, which shows how. If program is nil, it is the one that the file names.
+// Record runs f outside of go test and returns what happened. If the run differs from the file, the
+// error is a [*Failure], and there is a Recording all the same, which shows how. If program is nil,
+// it is the one that the file names.
 //
 // Do not call Record from two goroutines, nor from within a test's bubble.
 func Record(f *File, program Program) (*Recording, error) {
@@ -43,7 +45,8 @@ func Record(f *File, program Program) (*Recording, error) {
 	return rec.recording(f, got, err), err
 }
 
-// Transcript returns what a file says, without a run. It has the wire and what the client gave to its consumer.
+// Transcript returns what a file says, without a run. It has the wire and what the client gave to
+// its consumer.
 func Transcript(f *File) *Recording { return (&recorder{}).recording(f, f.texts(), nil) }
 
 // recorder notes what a run does after each stimulus. A nil recorder notes nothing.

@@ -72,7 +72,8 @@ func TestRecordOfAFailure(t *testing.T) {
 	}
 }
 
-// Whatever a trace has in it, its drawing is XML, and nothing in its page ends the script or begins a comment.
+// Whatever a trace has in it, its drawing is XML, and nothing in its page ends the script or begins
+// a comment.
 func TestPicturesOfAllTraces(t *testing.T) {
 	names, err := filepath.Glob("../testdata/*.txt")
 	if err != nil || len(names) == 0 {

@@ -2,12 +2,12 @@ package trace
 
 import "testing"
 
-// Replay runs f outside of go test or in a test, and returns the text that f should have: its own, with the observed lines of the run.
-// The error is a [*Failure] if the run differs from the file, with an Err if it did not reach the end. If program is nil, it is the one
-// that the file names.
+// Replay runs f outside of go test or in a test, and returns the text that f should have: its own,
+// with the observed lines of the run. The error is a [*Failure] if the run differs from the file,
+// with an Err if it did not reach the end. If program is nil, it is the one that the file names.
 //
-// line is called with each line of the conversation as it happens. It runs inside the run's bubble, so it must not use a channel, a
-// timer or a WaitGroup from outside. If nil, no function is called.
+// line is called with each line of the conversation as it happens. It runs inside the run's bubble,
+// so it must not use a channel, a timer or a WaitGroup from outside. If nil, no function is called.
 //
 // Do not call Replay from two goroutines, nor from within a test's bubble.
 func Replay(f *File, program Program, line func(string)) ([]byte, error) {

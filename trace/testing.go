@@ -21,8 +21,8 @@ import (
 //
 //	func TestTrace(t *testing.T) { trace.Run(t, os.DirFS("testdata"), program) }
 //
-// If go test has the flag -artifacts, each file that fails leaves a page that shows the run, see [Recording.HTML]. It is called
-// trace.html, and is in the directory of the test's artifacts.
+// If go test has the flag -artifacts, each file that fails leaves a page that shows the run, see
+// [Recording.HTML]. It is called trace.html, and is in the directory of the test's artifacts.
 func Run(t *testing.T, fsys fs.FS, program Program) {
 	t.Helper()
 	names, err := fs.Glob(fsys, "*.txt")

@@ -70,7 +70,8 @@ func newRequest(t *testing.T, method, target string, body io.Reader) *http.Reque
 	return r
 }
 
-// The first request makes the connection, and the second finds it. Over HTTP/2, making one closes a body.
+// The first request makes the connection, and the second finds it. Over HTTP/2, making one closes a
+// body.
 func TestAnyRequestOnEveryWire(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
@@ -185,7 +186,8 @@ func TestAnyRequestIsRedirectedBelowTheServersPath(t *testing.T) {
 	}
 }
 
-// A 401 is answered by another attempt if there is another token, and then only if the whole body is there to send.
+// A 401 is answered by another attempt if there is another token, and then only if the whole body
+// is there to send.
 func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(token string) {
@@ -247,7 +249,8 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	})
 }
 
-// A server that gives a connection up may have done what a POST asked for; a GET does no harm twice.
+// A server that gives a connection up may have done what a POST asked for; a GET does no harm
+// twice.
 func TestOnlySafeRequestsAreSentTwice(t *testing.T) {
 	converse(t, func(c *frameConn, stream uint32, path string) {
 		if c.number == 1 {
@@ -280,8 +283,8 @@ func TestOnlySafeRequestsAreSentTwice(t *testing.T) {
 	})
 }
 
-// A certificate is rotated after a connection could not be made, and then the request goes out once. A POST that was sent does not
-// go out again.
+// A certificate is rotated after a connection could not be made, and then the request goes out
+// once. A POST that was sent does not go out again.
 func TestWritesAfterCertificatesWereRotated(t *testing.T) {
 	for _, tt := range []struct {
 		method string
@@ -351,7 +354,8 @@ func TestDo(t *testing.T) {
 	checkError(t, err, "invalid method")
 }
 
-// An attempt that has read nothing leaves the body to the next one, and can neither read nor close it from then on.
+// An attempt that has read nothing leaves the body to the next one, and can neither read nor close
+// it from then on.
 func TestGivenBody(t *testing.T) {
 	body := newClosable("text")
 	first := &givenBody{body: body}

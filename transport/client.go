@@ -104,8 +104,9 @@ func (c *Client) Close() {
 	c.watches.close()
 }
 
-// Authenticate makes sure that there is a credential: it runs the program of [Config.Exec] if a request would. It sends nothing. A
-// program may wait for a person, who logs in, so whoever gives the first request a timeout calls Authenticate before.
+// Authenticate makes sure that there is a credential: it runs the program of [Config.Exec] if a
+// request would. It sends nothing. A program may wait for a person, who logs in, so whoever gives
+// the first request a timeout calls Authenticate before.
 func (c *Client) Authenticate(ctx context.Context) error {
 	_, err := c.credentials.get(ctx)
 	return err
@@ -128,10 +129,11 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // Do is Get with another method, such as PATCH, and with a body. If body is nil, none is
 // sent. The Content-Type in Request.Header says what the body is.
 //
-// MaxConcurrentGets does not hold it back. The request is sent a second time only if the first one did nothing: after a 401, if a credential has been rotated since, or
-// if no connection could be made and a certificate has been rotated since. If the request
-// gets no answer, the server may have done what it was asked to do. Over HTTP/1.1 only ctx
-// ends the wait for a server that has vanished without a word: give it a deadline.
+// MaxConcurrentGets does not hold it back. The request is sent a second time only if the first one
+// did nothing: after a 401, if a credential has been rotated since, or if no connection could be
+// made and a certificate has been rotated since. If the request gets no answer, the server may have
+// done what it was asked to do. Over HTTP/1.1 only ctx ends the wait for a server that has vanished
+// without a word: give it a deadline.
 func (c *Client) Do(ctx context.Context, method string, req Request, body []byte) (*Response, error) {
 	op := strings.ToLower(method)
 	if op == "" {

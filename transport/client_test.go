@@ -203,7 +203,8 @@ func TestCancelEndsAPendingRequest(t *testing.T) {
 	}
 }
 
-// In a bubble, because net/http gives up a connection if its own goroutine is late by 50 ms to say that the request was sent.
+// In a bubble, because net/http gives up a connection if its own goroutine is late by 50 ms to say
+// that the request was sent.
 func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 	large := strings.Repeat("x", 4095)
 	answers := map[string]func(http.ResponseWriter){

@@ -93,7 +93,8 @@ func (b *gzipBody) Read(p []byte) (n int, err error) {
 	return n, b.err
 }
 
-// begin waits for the header of the next member. It ignores zeros before it, as gzip does: some servers pad their files.
+// begin waits for the header of the next member. It ignores zeros before it, as gzip does: some
+// servers pad their files.
 func (b *gzipBody) begin() error {
 	for {
 		c, err := b.buffered.ReadByte()

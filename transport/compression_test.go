@@ -124,8 +124,8 @@ func TestCompressionThatIsNone(t *testing.T) {
 	checkError(t, err, `Content-Encoding "br", which was not asked for`)
 }
 
-// A server may flush each event, or end a gzip file behind it, in several ways. The event comes at once, whatever the way: the server
-// sends the next one when the client has the last.
+// A server may flush each event, or end a gzip file behind it, in several ways. The event comes at
+// once, whatever the way: the server sends the next one when the client has the last.
 func TestCompressedWatchDeliversEachEventAtOnce(t *testing.T) {
 	type way struct {
 		name string

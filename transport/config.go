@@ -139,11 +139,11 @@ type Config struct {
 	// alone, and nothing is known of its connections: see source.ConnHook.
 	RoundTripper http.RoundTripper
 
-	// OnProblem is told of problems that make no request fail: a file of certificates or
-	// of the token can no longer be used, and what it held before stays in use; or a
-	// watch could not be opened over a WebSocket. A problem that stays the same is told once. The goroutine of some
-	// request calls OnProblem, perhaps several at once, so it must be quick. If nil,
-	// nobody is told.
+	// OnProblem is told of problems that make no request fail: a file of certificates or of the
+	// token can no longer be used, and what it held before stays in use; or a watch could not be
+	// opened over a WebSocket. A problem that stays the same is told once. The goroutine of some
+	// request calls OnProblem, perhaps several at once, so it must be quick. If nil, nobody is
+	// told.
 	OnProblem func(error)
 }
 

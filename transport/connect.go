@@ -198,8 +198,9 @@ func (c *connector) overHTTP(g *generation) {
 		IdleConnTimeout:        idleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ReadBufferSize:         32 << 10, // reading the events of Pods takes half as long as with the 4 KB of net/http
-		// After a list each of many types, each connection becomes the one of a watch. A connection that net/http closed meanwhile would
-		// also look like one that the server has closed, see conns.
+		// After a list each of many types, each connection becomes the one of a watch. A connection
+		// that net/http closed meanwhile would also look like one that the server has closed, see
+		// conns.
 		MaxIdleConnsPerHost: 1000,
 		DisableCompression:  true,
 	}

@@ -76,11 +76,12 @@ func (c *trackedConn) gone() bool {
 	return !open
 }
 
-// noteConn is called when a connection for the request is there: more than once, if the request is sent again.
+// noteConn is called when a connection for the request is there: more than once, if the request is
+// sent again.
 func (a *attempt) noteConn(info httptrace.GotConnInfo) { a.conn.Store(&info.Conn) }
 
-// tellConn tells who asked over which connection the answer comes. If the user's RoundTripper makes the connections, nothing is known
-// of them.
+// tellConn tells who asked over which connection the answer comes. If the user's RoundTripper makes
+// the connections, nothing is known of them.
 func (x *exchange) tellConn() {
 	conn := x.last.conn.Load()
 	if conn == nil {

@@ -99,8 +99,8 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 	}
 }
 
-// A connection counts as gone once it is broken, and not because its answer is whole. The next request, which net/http may send again
-// by itself, has the new connection.
+// A connection counts as gone once it is broken, and not because its answer is whole. The next
+// request, which net/http may send again by itself, has the new connection.
 func TestConnHook(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"plain, HTTP/1.1": {Server: "http://api.example"},

@@ -112,7 +112,8 @@ type UnexpectedContentError struct {
 	Expected []string
 }
 
-// Malformed returns true: what came is no answer of an API server. See source.IsMalformed in package listwatch.
+// Malformed returns true: what came is no answer of an API server. See source.IsMalformed in
+// package listwatch.
 func (*UnexpectedContentError) Malformed() bool { return true }
 
 // Error quotes what came.

@@ -81,7 +81,8 @@ func ExampleClient_Get_error() {
 	// Output: true 5
 }
 
-// An http.Client with the credentials and connections of a Client, for what this module has no function for: here, the log of a Pod.
+// An http.Client with the credentials and connections of a Client, for what this module has no
+// function for: here, the log of a Pod.
 func ExampleClient_RoundTripper() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%s of %s", r.URL.Path, r.Header.Get("Authorization"))

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// ExecConfig is a program that is run to get a credential: it prints an ExecCredential,
-// with a token, a client certificate, or both. The credential is used until the expiry
-// that the program names, or until the server refuses it by 401. Then the program is
-// run again: once for all requests that wait for it, and at most once a second. If the
-// program fails, its error is that of all requests for 1, 4, 15 and from then on 30
-// seconds, because it may open a window for each try.
+// ExecConfig is a program that is run to get a credential: it prints an ExecCredential, with a
+// token, a client certificate, or both. The credential is used until the expiry that the program
+// names, or until the server refuses it by 401. Then the program is run again: once for all
+// requests that wait for it, and at most once a second. If the program fails, its error is that of
+// all requests for 1, 4, 15 and from then on 30 seconds, because it may open a window for each try.
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 type ExecConfig struct {
 	// Command is the program: a path, or a name to be found in PATH.
@@ -109,7 +108,8 @@ func execPause(failures int) time.Duration {
 	return delays[min(failures, len(delays)-1)]
 }
 
-// execPlugin keeps the credential that a program gives. Without a credential it runs the program. All requests that wait share one run.
+// execPlugin keeps the credential that a program gives. Without a credential it runs the program.
+// All requests that wait share one run.
 type execPlugin struct {
 	cfg        ExecConfig
 	cluster    execCluster // without the CA of a file, which may change

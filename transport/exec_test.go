@@ -59,7 +59,8 @@ func (p printer) runs() int {
 	return bytes.Count(data, []byte("\n"))
 }
 
-// A program that fails may open a window each time. Its error is kept for all requests, longer and longer, and forgotten when it works.
+// A program that fails may open a window each time. Its error is kept for all requests, longer and
+// longer, and forgotten when it works.
 func TestExecThatFailsIsRunLessAndLess(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {

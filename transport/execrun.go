@@ -29,8 +29,8 @@ const (
 	execPatience = time.Second
 )
 
-// run runs the program once and returns its credential. It is killed when ctx ends; on Unix so are the programs that it has started,
-// if it does not talk to the user.
+// run runs the program once and returns its credential. It is killed when ctx ends; on Unix so are
+// the programs that it has started, if it does not talk to the user.
 func (p *execPlugin) run(ctx context.Context) (execOutcome, error) {
 	out, err := p.output(ctx)
 	if ctx.Err() != nil {

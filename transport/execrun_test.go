@@ -78,7 +78,8 @@ func TestExecThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Whoever waits for a program may go away. The program goes with the last one, and on Unix whatever it has started.
+// Whoever waits for a program may go away. The program goes with the last one, and on Unix whatever
+// it has started.
 func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	// Another process holds the standard output, too.
 	cfg := script(t, `mkfifo "$DIR/fifo" "$DIR/alive"; { exec 3>"$DIR/alive"; sleep 1000; } & echo >"$DIR/started"; read line <"$DIR/fifo"`)

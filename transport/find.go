@@ -2,7 +2,8 @@ package transport
 
 import "os"
 
-// FromKubeconfig returns a client of the cluster that the program is meant for. It takes the first of these that is there:
+// FromKubeconfig returns a client of the cluster that the program is meant for. It takes the first
+// of these that is there:
 //
 //  1. the server or the kubeconfig that opts name, if they are not empty
 //  2. the kubeconfig of the KUBECONFIG environment variable
@@ -12,7 +13,8 @@ import "os"
 // So a program needs no flag to run on a desk and in a pod. Controllers look in this order:
 // https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/client/config#GetConfig
 //
-// FromKubeconfig sends nothing. A program that changes the Config uses [LoadKubeconfig] or [InCluster], and [NewClient].
+// FromKubeconfig sends nothing. A program that changes the Config uses [LoadKubeconfig] or
+// [InCluster], and [NewClient].
 func FromKubeconfig(opts KubeconfigOptions) (*Client, error) {
 	cfg, err := findConfig(opts, serviceAccountDir, os.Getenv)
 	if err != nil {

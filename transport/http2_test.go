@@ -166,8 +166,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetBeforeTheAnswer is an error for whoever sent the request, who knows when to try again. That holds also if the server says
-// that it has done nothing (REFUSED_STREAM).
+// TestResetBeforeTheAnswer is an error for whoever sent the request, who knows when to try again.
+// That holds also if the server says that it has done nothing (REFUSED_STREAM).
 func TestResetBeforeTheAnswer(t *testing.T) {
 	for _, code := range []http2.ErrCode{http2.ErrCodeRefusedStream, http2.ErrCodeInternal} {
 		t.Run(code.String(), func(t *testing.T) {

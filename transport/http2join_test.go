@@ -102,8 +102,8 @@ func TestWaitForSettingsEndsWithTheRequest(t *testing.T) {
 	}
 }
 
-// TestAnswerIsTakenAndNotRoom has a request on its way over HTTP/1.1 when a stream of HTTP/2 becomes free elsewhere. To take that
-// would send the request twice.
+// TestAnswerIsTakenAndNotRoom has a request on its way over HTTP/1.1 when a stream of HTTP/2
+// becomes free elsewhere. To take that would send the request twice.
 func TestAnswerIsTakenAndNotRoom(t *testing.T) {
 	p := newStreamPool(Config{})
 	room := p.room.next()

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Fifty watches and two hundred short requests begin together and find no connection yet, and ten streams are allowed on each. Every watch stays open, and no short
-// request waits for one to end. No stream is refused: that is tried again only after a
-// second, two, four.
+// Fifty watches and two hundred short requests begin together and find no connection yet, and ten
+// streams are allowed on each. Every watch stays open, and no short request waits for one to end.
+// No stream is refused: that is tried again only after a second, two, four.
 func TestBurstBeyondTheStreamLimit(t *testing.T) {
 	const watches, gets, streams = 50, 200, 10
 	done := make(chan struct{})

@@ -217,8 +217,9 @@ func (e *sendError) orNil() error {
 
 // send sends a request on the stream that is reserved for it.
 //
-// A stream that the server refuses (REFUSED_STREAM) is safe to send again (RFC 9113, section 8.7). The caller decides when: a request
-// that is sent again here would not count in the caller's limits.
+// A stream that the server refuses (REFUSED_STREAM) is safe to send again (RFC 9113, section 8.7).
+// The caller decides when: a request that is sent again here would not count in the caller's
+// limits.
 func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	// net/http calls GotConn for the connections of its own pool, and not for a ClientConn.
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {

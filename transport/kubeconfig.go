@@ -32,8 +32,8 @@ type KubeconfigOptions struct {
 	// Context is the name of a context. If empty, the current-context.
 	Context string
 
-	// Server is the URL of an API server that wants no credentials, such as the one of "kubectl proxy" or of apitest. If it is
-	// set, no file is read, and Path and Context must be empty.
+	// Server is the URL of an API server that wants no credentials, such as the one of "kubectl
+	// proxy" or of apitest. If it is set, no file is read, and Path and Context must be empty.
 	Server string
 }
 

@@ -193,8 +193,8 @@ func (p *proxyServer) tunnel(in io.Reader, conn net.Conn) error {
 	return nil
 }
 
-// TestProxies reaches a server that only the proxy knows, by each kind of proxy. Each of the two is shown its own credential, and
-// not that of the other.
+// TestProxies reaches a server that only the proxy knows, by each kind of proxy. Each of the two is
+// shown its own credential, and not that of the other.
 func TestProxies(t *testing.T) {
 	ca := newCert(t, nil, "ca.example")
 	proxyCert := newCert(t, &ca, "127.0.0.1")
@@ -300,7 +300,8 @@ func TestProxyErrorsTellNoPassword(t *testing.T) {
 	}
 }
 
-// A proxy that accepts a connection and says nothing holds a request up for a time that does not depend on the caller.
+// A proxy that accepts a connection and says nothing holds a request up for a time that does not
+// depend on the caller.
 func TestProxyThatSaysNothing(t *testing.T) {
 	for scheme, bound := range map[string]time.Duration{"http": time.Minute, "https": 10 * time.Second, "socks5": time.Minute, "socks5h": time.Minute} {
 		t.Run(scheme, func(t *testing.T) {

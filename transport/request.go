@@ -32,11 +32,11 @@ type Request struct {
 	// Accept is the media type asked for. If empty, application/json.
 	Accept string
 
-	// Frames are the formats that a watch may come in, in order of preference: those of
-	// Accept. The Content-Type of the answer must be the StreamMediaType of one of them,
-	// whatever Accept says. They find the events in what arrives. A watch needs one at least; nothing
-	// else has any use for them. Over a WebSocket, which names no format, only the first
-	// of those that are text and the first of the others can be told apart.
+	// Frames are the formats that a watch may come in, in order of preference: those of Accept. The
+	// Content-Type of the answer must be the StreamMediaType of one of them, whatever Accept says.
+	// They find the events in what arrives. A watch needs one at least; nothing else has any use
+	// for them. Over a WebSocket, which names no format, only the first of those that are text and
+	// the first of the others can be told apart.
 	Frames []frames.Format
 
 	// Status decodes the Status in the body of an error, if Accept has formats other
@@ -68,8 +68,8 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	return hr, nil
 }
 
-// newRequest returns a request to the server, without the credential. It has what all requests of the Client have in their headers. Of
-// the given header it ignores the User-Agent.
+// newRequest returns a request to the server, without the credential. It has what all requests of
+// the Client have in their headers. Of the given header it ignores the User-Agent.
 func (c *Client) newRequest(ctx context.Context, method, path, query string, header http.Header, body io.Reader) (*http.Request, error) {
 	target := c.server.url.String() + path
 	if query != "" {

@@ -46,12 +46,11 @@ type Stream interface {
 	// Next returns the next frame as soon as its last byte has arrived. It waits
 	// until then, or until the stream is closed or its context ends.
 	//
-	// At the end it returns io.EOF if the server ended the watch between two
-	// frames, as it does when the watch's timeout is over. Anything else is a
-	// [RequestError]: io.ErrUnexpectedEOF if the connection was cut, even between
-	// two frames, or a WebSocket was closed but not cleanly; ErrClosed; the context's
-	// error; a [frames.Error]. The error stays: every later call returns it, except after a [frames.TooLargeError],
-	// which concerns one frame only.
+	// At the end it returns io.EOF if the server ended the watch between two frames, as it does
+	// when the watch's timeout is over. Anything else is a [RequestError]: io.ErrUnexpectedEOF if
+	// the connection was cut, even between two frames, or a WebSocket was closed but not cleanly;
+	// ErrClosed; the context's error; a [frames.Error]. The error stays: every later call returns
+	// it, except after a [frames.TooLargeError], which concerns one frame only.
 	Next() (Frame, error)
 
 	// Close ends the stream, and a pending Next with it.
@@ -169,8 +168,9 @@ func (s *bodyStream) Next() (Frame, error) {
 	return Frame{Data: data, exchange: s.exchange}, nil
 }
 
-// Ready reports whether Next is known to return without waiting for the server, as a chunked body may bring several frames at once. It
-// reads nothing, and leaves the last frame valid. It is called by whoever calls Next.
+// Ready reports whether Next is known to return without waiting for the server, as a chunked body
+// may bring several frames at once. It reads nothing, and leaves the last frame valid. It is called
+// by whoever calls Next.
 func (s *bodyStream) Ready() bool { return s.frames.Ready() }
 
 // Close reports nothing: a watch is cut off in its middle, as a rule, and what the

@@ -165,7 +165,8 @@ func (s *sockets) upgrade(ctx context.Context, x *exchange, header http.Header) 
 	return resp, nil
 }
 
-// checkNegotiated refuses what was not offered (RFC 6455, section 4.1): an extension, such as compression, or a sub-protocol.
+// checkNegotiated refuses what was not offered (RFC 6455, section 4.1): an extension, such as
+// compression, or a sub-protocol.
 func checkNegotiated(got http.Header) error {
 	if extensions := got.Get("Sec-Websocket-Extensions"); extensions != "" {
 		return fmt.Errorf("the answer to the WebSocket handshake has the extensions %q, and none was offered", extensions)

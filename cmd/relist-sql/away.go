@@ -8,9 +8,10 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// awayLog turns those lines of the log into lines on stderr that say that requests for a target fail, and that they work again. So
-// [reflector.LogTrace] has the rules when to say so: once for an outage and each further reason, and not if a single watch was cut. The
-// rest of the log is told in other ways.
+// awayLog turns those lines of the log into lines on stderr that say that requests for a target
+// fail, and that they work again. So [reflector.LogTrace] has the rules when to say so: once for an
+// outage and each further reason, and not if a single watch was cut. The rest of the log is told in
+// other ways.
 type awayLog struct {
 	run  *mirrorRun
 	of   *target

@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// While the server cannot be reached, the command says so once, with what the rows are, and once more when it can be reached again.
+// While the server cannot be reached, the command says so once, with what the rows are, and once
+// more when it can be reached again.
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...)
@@ -57,7 +58,8 @@ func TestServerFailsInTwoWays(t *testing.T) {
 	}
 }
 
-// If the first list is refused for a reason that waiting does not mend, the command ends with it, and does not say that it tries again.
+// If the first list is refused for a reason that waiting does not mend, the command ends with it,
+// and does not say that it tries again.
 func TestFirstListIsRefused(t *testing.T) {
 	w := newWorld(t, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {

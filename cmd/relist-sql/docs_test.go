@@ -202,7 +202,8 @@ func understood(t *testing.T, words []string) {
 	}
 }
 
-// Commands that need a server of PostgreSQL are understood here. The module test/postgres runs such commands.
+// Commands that need a server of PostgreSQL are understood here. The module test/postgres runs such
+// commands.
 func TestDocsPostgres(t *testing.T) {
 	for _, words := range commands(blocks(t, "sh")[4]) {
 		understood(t, words)

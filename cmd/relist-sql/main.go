@@ -1,10 +1,12 @@
-// Command relist-sql keeps Kubernetes resources in a database, in SQLite or PostgreSQL, and reads them with SQL.
+// Command relist-sql keeps Kubernetes resources in a database, in SQLite or PostgreSQL, and reads
+// them with SQL.
 //
 //	relist-sql mirror pods -A --to sqlite:cluster.db
 //	relist-sql query cluster.db 'SELECT namespace, count(*) FROM pods GROUP BY 1'
 //	relist-sql status cluster.db
 //
-// It is a module of its own, so that who uses the library or the command relist does not get two databases with it.
+// It is a module of its own, so that who uses the library or the command relist does not get two
+// databases with it.
 package main
 
 import (

@@ -171,8 +171,9 @@ type column struct {
 
 var columnRule = regexp.MustCompile(`^[a-z_][a-z0-9_]*=[.\[]`)
 
-// parseColumn reads pods:node=.spec.nodeName. What is right of the last colon before the = is checked here only so far that a
-// mistake is told before the first request; the database has the rules.
+// parseColumn reads pods:node=.spec.nodeName. What is right of the last colon before the = is
+// checked here only so far that a mistake is told before the first request; the database has the
+// rules.
 func parseColumn(text string) (c column, err error) {
 	left, path, found := strings.Cut(text, "=")
 	if resource, name, ok := strings.Cut(left, ":"); ok {
@@ -191,7 +192,8 @@ func parseColumn(text string) (c column, err error) {
 // statusFlags are the flags of `relist-sql mirror` that concern its status.
 type statusFlags struct{ cli.StatusFlags }
 
-// columnsOf returns the columns of a resource, and fails for columns of resources that are not mirrored.
+// columnsOf returns the columns of a resource, and fails for columns of resources that are not
+// mirrored.
 func (f *mirrorFlags) columnsOf(targets []*target) error {
 	for _, text := range f.columns {
 		c, err := parseColumn(text)
@@ -211,7 +213,8 @@ func (f *mirrorFlags) columnsOf(targets []*target) error {
 	return nil
 }
 
-// errTwoOfOne says that two resources cannot be in one database: their long names are the same where they are cut.
+// errTwoOfOne says that two resources cannot be in one database: their long names are the same
+// where they are cut.
 func errTwoOfOne(a, b *target) error {
 	return fmt.Errorf("%s and %s would have the same table, %s: mirror them to two databases", a.label, b.label, a.table)
 }

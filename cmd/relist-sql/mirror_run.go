@@ -76,8 +76,8 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	return err
 }
 
-// open asks the server about each resource, and opens the database. The server comes first, so that no file is made for a resource
-// that cannot be read.
+// open asks the server about each resource, and opens the database. The server comes first, so that
+// no file is made for a resource that cannot be read.
 func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg transport.Config) error {
 	r.identify = func(ctx context.Context) (string, error) { return clusterID(ctx, r.flags.cluster, client, cfg) }
 	cluster, err := r.identify(ctx)
@@ -155,7 +155,8 @@ func (r *mirrorRun) lead(ctx context.Context) error {
 	return nil // stopped
 }
 
-// mirror runs the mirrors until ctx ends, or until one of them gives up: then all end, and its error is returned.
+// mirror runs the mirrors until ctx ends, or until one of them gives up: then all end, and its
+// error is returned.
 func (r *mirrorRun) mirror(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

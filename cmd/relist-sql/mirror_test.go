@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// The second run lists nothing: it continues where the first has ended, and brings what happened in between.
+// The second run lists nothing: it continues where the first has ended, and brings what happened in
+// between.
 func TestOnceGoesOn(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.once()
@@ -150,7 +151,8 @@ func TestKilled(t *testing.T) {
 	w.want("SELECT key, resource_version FROM configmaps ORDER BY 1", want.String())
 }
 
-// A file has one writer, except if all have --shared. Then of two that write one copy the first ends.
+// A file has one writer, except if all have --shared. Then of two that write one copy the first
+// ends.
 func TestTwoAtATime(t *testing.T) {
 	w := newWorld(t, 1)
 	first := start(t, w.mirror("--shared")...)
@@ -178,7 +180,8 @@ func TestTwoAtATime(t *testing.T) {
 	}
 }
 
-// Errors at the start are one line that says what to do. A resource that cannot be read makes no file.
+// Errors at the start are one line that says what to do. A resource that cannot be read makes no
+// file.
 func TestMirrorErrors(t *testing.T) {
 	w := newWorld(t, 1)
 	w.once()

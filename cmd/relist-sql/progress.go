@@ -32,12 +32,14 @@ func (r *mirrorRun) warn(t *target, format string, args ...any) {
 	cli.Complain(r.stderr, "%s: %s\n", t.label, visible.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// mostTold is how many objects are named that cannot be copied: one tenant can have a million of them.
+// mostTold is how many objects are named that cannot be copied: one tenant can have a million of
+// them.
 const mostTold = 20
 
-// problem tells of what is wrong with an object or a version, once: one without a key again when a watch has been open in between, and
-// all objects again when no key has been unsure in between. What the sink refuses is told by the mirror, and lists and watches that
-// fail are told by an awayLog.
+// problem tells of what is wrong with an object or a version, once: one without a key again when a
+// watch has been open in between, and all objects again when no key has been unsure in between.
+// What the sink refuses is told by the mirror, and lists and watches that fail are told by an
+// awayLog.
 func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	switch p.Class {
 	case protocol.SinkProblem, protocol.ListProblem, protocol.WatchProblem:
@@ -149,8 +151,8 @@ func (r *mirrorRun) awaitCurrent(ctx context.Context) bool {
 	return true
 }
 
-// showProgress keeps the last line of a terminal up to date until ctx ends. Where there is no such line, it prints one about each
-// first copy now and then.
+// showProgress keeps the last line of a terminal up to date until ctx ends. Where there is no such
+// line, it prints one about each first copy now and then.
 func (r *mirrorRun) showProgress(ctx context.Context) {
 	ticker := time.NewTicker(progressPeriod)
 	defer ticker.Stop()

@@ -47,7 +47,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// Objects that cannot be copied are named, but not a thousand of them. They are named again after a time without unsure keys.
+// Objects that cannot be copied are named, but not a thousand of them. They are named again after a
+// time without unsure keys.
 func TestProblemsAreNamedOnce(t *testing.T) {
 	var out, errs bytes.Buffer
 	r := &mirrorRun{out: report.NewPrinter(&out, report.Options{}), stderr: &errs}

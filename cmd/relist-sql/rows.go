@@ -30,7 +30,8 @@ func newRows(out io.Writer, format string) rows {
 	return &tableRows{out: b}
 }
 
-// tableRows prints a table for people. It needs all rows before the first, because they decide how wide its columns are.
+// tableRows prints a table for people. It needs all rows before the first, because they decide how
+// wide its columns are.
 type tableRows struct {
 	out  *bufio.Writer
 	rows [][]string

@@ -21,7 +21,8 @@ type statusDesk struct {
 	server *web.Server // nil without --status-listen
 }
 
-// open opens the address, so that the command fails at once if it is in use. Requests that come before serve wait.
+// open opens the address, so that the command fails at once if it is in use. Requests that come
+// before serve wait.
 func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, error) {
 	d := &statusDesk{flags: f, stderr: stderr}
 	if f.Listen == "" {

@@ -88,8 +88,9 @@ func TestStatusOverHTTP(t *testing.T) {
 	}
 }
 
-// While the file cannot be written, the command says so once, counts, and continues when it can. Here the folder of the file is moved
-// away and back: if only the file were, the command could make a new one before the test has put something else in its place.
+// While the file cannot be written, the command says so once, counts, and continues when it can.
+// Here the folder of the file is moved away and back: if only the file were, the command could make
+// a new one before the test has put something else in its place.
 func TestDatabaseAway(t *testing.T) {
 	w := newWorld(t, 1)
 	folder := filepath.Join(t.TempDir(), "copies")
@@ -118,8 +119,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// The copies of a program are opened together. If one of them cannot be, the others are as they were, and the command does not say
-// that they are not whole.
+// The copies of a program are opened together. If one of them cannot be, the others are as they
+// were, and the command does not say that they are not whole.
 func TestCopyThatCannotBeOpened(t *testing.T) {
 	w := newWorld(t, 2)
 	mirror := []string{"mirror", "cm,nodes", "-A", "--server", w.url, "--to", "sqlite:" + w.file}
@@ -145,8 +146,8 @@ func TestCopyThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// A first list is committed in parts. If the file takes the first ones, and not the rest, the command says once that it cannot be
-// written, and once that it can.
+// A first list is committed in parts. If the file takes the first ones, and not the rest, the
+// command says once that it cannot be written, and once that it can.
 func TestFirstListThatDoesNotFit(t *testing.T) {
 	w := newWorld(t, 700)
 	w.once("--field-selector", "metadata.name=c0000")
@@ -174,8 +175,8 @@ func TestFirstListThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Rows are as old as the oldest of three things: what the server said last, what waits for its commit, and the last commit that
-// worked.
+// Rows are as old as the oldest of three things: what the server said last, what waits for its
+// commit, and the last commit that worked.
 func TestStaleness(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -201,7 +202,8 @@ func TestStaleness(t *testing.T) {
 // Until the first copy is whole, nothing is healthy or ready, and the reason is there.
 func TestNotReady(t *testing.T) {
 	w := newWorld(t, 1)
-	// The first list is of one object, and tells how many there are. The lists that bring them all fail.
+	// The first list is of one object, and tells how many there are. The lists that bring them all
+	// fail.
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/configmaps") && req.URL.Query().Get("limit") != "1" {
 			rw.Header().Set("Content-Type", "application/json")

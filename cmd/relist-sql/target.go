@@ -112,8 +112,8 @@ func (t *target) prepare(f *mirrorFlags, client *transport.Client, cluster strin
 	return nil
 }
 
-// ask learns how much there is, and at which version, by a list of one object's metadata. It tells a bad selector and a missing right
-// before a table is made.
+// ask learns how much there is, and at which version, by a list of one object's metadata. It tells
+// a bad selector and a missing right before a table is made.
 func (t *target) ask(ctx context.Context, cfg transport.Config) error {
 	metadata, err := t.source.Metadata()
 	if err != nil {
@@ -153,8 +153,9 @@ func clusterID(ctx context.Context, named string, client *transport.Client, cfg 
 	return "", connect.Explain(err, cfg.Server, cli.StartTimeout)
 }
 
-// current reports whether the copy is committed, and is what the server had when the command was started. That is so if its version is
-// not older; or, for a server that sends no bookmarks and an idle resource, if a watch was open to its end.
+// current reports whether the copy is committed, and is what the server had when the command was
+// started. That is so if its version is not older; or, for a server that sends no bookmarks and an
+// idle resource, if a watch was open to its end.
 func (t *target) current() bool {
 	s := t.mirror.Status()
 	version := s.Committed.Point.Version
@@ -164,8 +165,9 @@ func (t *target) current() bool {
 	return version == t.version || object.Older(t.version, version) || t.settled.Load()
 }
 
-// With --once, a watch is asked to be short, because a server sends a bookmark 2 seconds before the end of a watch: so an idle
-// resource is known to be whole soon. A watch that lived for settledAfter has brought what there was when it began.
+// With --once, a watch is asked to be short, because a server sends a bookmark 2 seconds before the
+// end of a watch: so an idle resource is known to be whole soon. A watch that lived for
+// settledAfter has brought what there was when it began.
 const (
 	onceWatch    = 5 * time.Second
 	settledAfter = 4 * time.Second

@@ -136,7 +136,8 @@ var errNoVersion = errors.New("it has no version, because a list is not whole: w
 // shownDifferences is how many differences of a copy are printed.
 const shownDifferences = 100
 
-// verify compares a copy with what the server had at its version, prints what differs, and returns the number of differences.
+// verify compares a copy with what the server had at its version, prints what differs, and returns
+// the number of differences.
 func verify(ctx context.Context, out io.Writer, r database.Reader, s database.Stream, client *transport.Client) (int, error) {
 	state, rows, err := r.Identities(ctx, s)
 	if err != nil {
@@ -188,7 +189,8 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	return len(found), err
 }
 
-// tooLarge reports whether a server says that its versions have not come to the one that was asked for.
+// tooLarge reports whether a server says that its versions have not come to the one that was asked
+// for.
 func tooLarge(err error) bool {
 	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }

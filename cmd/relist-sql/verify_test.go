@@ -13,7 +13,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// An event that the server's cache loses is missed by every client. A verification finds what it was about, says so, and repairs it.
+// An event that the server's cache loses is missed by every client. A verification finds what it
+// was about, says so, and repairs it.
 func TestMirrorVerifies(t *testing.T) {
 	w := newWorld(t, 2)
 	p := start(t, w.mirror("--verify", "200ms")...)
@@ -45,7 +46,8 @@ func TestMirrorCannotVerify(t *testing.T) {
 	}
 }
 
-// verify says which rows differ from what the server had at the version of the copy, whatever has changed there since.
+// verify says which rows differ from what the server had at the version of the copy, whatever has
+// changed there since.
 func TestVerify(t *testing.T) {
 	w := newWorld(t, 4)
 	w.once("--label", "east")

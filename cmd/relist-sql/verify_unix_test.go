@@ -12,7 +12,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// A program that supplies the credential may wait for the user for longer than a server may take, also for verify.
+// A program that supplies the credential may wait for the user for longer than a server may take,
+// also for verify.
 func TestVerifyWaitsForTheCredential(t *testing.T) {
 	t.Parallel() // it waits for StartTimeout
 	w := newWorld(t, 2)

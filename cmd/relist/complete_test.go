@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// complete returns what the shell offers for a command line, and the number that says what else it may offer: 4 is nothing.
+// complete returns what the shell offers for a command line, and the number that says what else it
+// may offer: 4 is nothing.
 func complete(t *testing.T, args ...string) (words []string, directive string) {
 	t.Helper()
 	r := command(t, append([]string{"__complete"}, args...)...)

@@ -158,8 +158,8 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	return err
 }
 
-// runAll runs the mirrors, and what shows them on a terminal, until ctx ends. If one of the mirrors gives up, all end, and its error
-// is returned.
+// runAll runs the mirrors, and what shows them on a terminal, until ctx ends. If one of the mirrors
+// gives up, all end, and its error is returned.
 func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target, out *mirrorOutput) error {
 	var mirrors, beside sync.WaitGroup
 	errs := make([]error, len(targets))
@@ -201,8 +201,8 @@ func (f *mirrorFlags) rules(source *listwatch.Client[*listwatch.Raw]) (reflector
 	return opts, nil
 }
 
-// stoppedEarly prints the summary of a mirror that the user has stopped before it began. If the time of --for was too short for
-// that, it returns an error with what it was waiting for.
+// stoppedEarly prints the summary of a mirror that the user has stopped before it began. If the
+// time of --for was too short for that, it returns an error with what it was waiting for.
 func (f *mirrorFlags) stoppedEarly(ctx context.Context, cmd *cobra.Command, err error) error {
 	if errors.Is(context.Cause(ctx), cli.ErrForEnded) {
 		return err

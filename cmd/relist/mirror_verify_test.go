@@ -34,7 +34,8 @@ func TestMirrorAsksForTheFirstStateAsTold(t *testing.T) {
 	}
 }
 
-// An event that the server's cache loses is missed by every client. A verification finds what it was about.
+// An event that the server's cache loses is missed by every client. A verification finds what it
+// was about.
 func TestMirrorVerifies(t *testing.T) {
 	server, url := newServer(t, apitest.Options{BookmarkPeriod: 20 * time.Millisecond})
 	createConfigMap(t, server, "a", "one")

@@ -21,7 +21,8 @@ func addColor(cmd *cobra.Command, when *report.ColorWhen) {
 		cli.Choice[report.ColorWhen]{Word: "never", Value: report.ColorNever})
 }
 
-// outputs are the words of -o. With [report.Bytes], the output is a table, or objects as show.Formats prints them.
+// outputs are the words of -o. With [report.Bytes], the output is a table, or objects as
+// show.Formats prints them.
 var outputs = map[string]report.Format{
 	"text": report.Text, "json": report.JSON, "none": report.None, "yaml": report.Bytes, "json-object": report.Bytes, "table": report.Bytes,
 }
@@ -87,8 +88,8 @@ type mirrorOutput struct {
 	object  func(show.Change) string // nil unless objects are printed
 }
 
-// open begins to print. If once is set, a table is printed only at the end, also on a terminal. stop ends the command when the
-// output takes no more.
+// open begins to print. If once is set, a table is printed only at the end, also on a terminal.
+// stop ends the command when the output takes no more.
 func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, stop func()) *mirrorOutput {
 	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color)
 	opts.Failed = func(error) { stop() } // Close returns the error

@@ -125,8 +125,8 @@ func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
 	}
 }
 
-// Where stdout has no lines of the connection, stderr has one when requests begin to fail, and one when they work again, whatever
-// the reason.
+// Where stdout has no lines of the connection, stderr has one when requests begin to fail, and one
+// when they work again, whatever the reason.
 func TestMirrorTellsOutagesOnStderr(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"yaml", "json-object", "table", "none"} {

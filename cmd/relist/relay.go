@@ -144,7 +144,8 @@ func isLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// anyoneHere lets in who names this machine. A page in a browser may send requests to a name of its own that leads here, and read the answers.
+// anyoneHere lets in who names this machine. A page in a browser may send requests to a name of its
+// own that leads here, and read the answers.
 func anyoneHere(req *http.Request) (*relay.User, error) {
 	if !isLoopback(req.Host) {
 		return nil, nil

@@ -29,7 +29,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayIsCareful has flags that would show objects, or tokens, to others than those who may see them.
+// TestRelayIsCareful has flags that would show objects, or tokens, to others than those who may see
+// them.
 func TestRelayIsCareful(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	for _, tt := range []struct{ args, want string }{

@@ -169,8 +169,8 @@ func parseTrace(name string) (*trace.File, error) {
 	return trace.Parse(name, src)
 }
 
-// show prints the picture of one file. It prints that of a run that fails, too, which is when one wants to see it most. The difference
-// then goes to stderr.
+// show prints the picture of one file. It prints that of a run that fails, too, which is when one
+// wants to see it most. The difference then goes to stderr.
 func (f *replayFlags) show(out, stderr io.Writer, files []string) error {
 	program, err := f.chosen()
 	if err != nil {

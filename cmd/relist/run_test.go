@@ -60,8 +60,8 @@ func (p *process) wait() result {
 	}
 }
 
-// interrupt does what a signal does, and waits for the end. It fails the test if the command goes on, for example because it waits
-// for a server that does not answer, or for the end of a pause.
+// interrupt does what a signal does, and waits for the end. It fails the test if the command goes
+// on, for example because it waits for a server that does not answer, or for the end of a pause.
 func (p *process) interrupt() result {
 	p.t.Helper()
 	p.cancel()

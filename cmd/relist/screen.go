@@ -15,16 +15,16 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// screenPeriod is how often the table of -o table is drawn if it has changed, and repairPeriod how often in any case, because
-// messages may have been written over it.
+// screenPeriod is how often the table of -o table is drawn if it has changed, and repairPeriod how
+// often in any case, because messages may have been written over it.
 const (
 	screenPeriod = 250 * time.Millisecond
 	repairPeriod = 2 * time.Second
 )
 
-// The sequences with which a terminal shows another screen, and comes back to what it showed before.
-// While a line is written that is too long, the terminal cuts it.
-// Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (1049, DECTCEM, DECAWM).
+// The sequences with which a terminal shows another screen, and comes back to what it showed
+// before. While a line is written that is too long, the terminal cuts it. Source:
+// https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (1049, DECTCEM, DECAWM).
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -33,8 +33,8 @@ const (
 	restOfAll   = "\x1b[J"
 )
 
-// screen shows the objects of mirrors as a table, sorted by key: on a terminal all the time on a screen of its own, and
-// on another output once, at the end.
+// screen shows the objects of mirrors as a table, sorted by key: on a terminal all the time on a
+// screen of its own, and on another output once, at the end.
 type screen struct {
 	out        io.Writer
 	terminal   *os.File // the output; nil if the output is not a terminal
@@ -87,7 +87,8 @@ func (s *screen) conclude() {
 // write gives a text to the printer, which keeps the error.
 func (s *screen) write(text string) { _, _ = io.WriteString(s.out, text) }
 
-// frame is the whole screen: the table, how many rows it has no room for, and a line about the mirrors.
+// frame is the whole screen: the table, how many rows it has no room for, and a line about the
+// mirrors.
 func (s *screen) frame(columns, rows int, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(homeCursor)

@@ -188,7 +188,8 @@ func customType(text string) (apitest.Resource, error) {
 	return r, nil
 }
 
-// listenAll opens an address for each replica, and returns the authority of their certificates if there is one.
+// listenAll opens an address for each replica, and returns the authority of their certificates if
+// there is one.
 func (f *serveFlags) listenAll(server *apitest.Server) (urls []string, ca []byte, err error) {
 	for i := range f.replicas {
 		var on listens = server

@@ -133,7 +133,8 @@ func TestServeRefusesForeignPages(t *testing.T) {
 	}
 }
 
-// With --tls the API comes over HTTP/2, --log says what was asked, and the bookmark period is that of the flag.
+// With --tls the API comes over HTTP/2, --log says what was asked, and the bookmark period is that
+// of the flag.
 func TestServeWithTLSAndLog(t *testing.T) {
 	p := start(t, "serve", "--tls", "--log", "--objects", "3", "--bookmark-period", "1s", "--replicas", "2")
 	p.await("faults ")

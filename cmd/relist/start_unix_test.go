@@ -33,7 +33,8 @@ func newPipe(t *testing.T) string {
 	return path
 }
 
-// withPlugin returns a kubeconfig for a server whose credential a program supplies, when it has read a line from a pipe.
+// withPlugin returns a kubeconfig for a server whose credential a program supplies, when it has
+// read a line from a pipe.
 func withPlugin(t *testing.T, url, token string) (kubeconfig, pipe string) {
 	t.Helper()
 	pipe = newPipe(t)
@@ -55,8 +56,8 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	return filepath.Join(dir, "kubeconfig"), pipe
 }
 
-// A program that supplies the credential may wait for the user for longer than a server may take. The user learns what the command waits
-// for.
+// A program that supplies the credential may wait for the user for longer than a server may take.
+// The user learns what the command waits for.
 func TestPluginThatWaitsForTheUser(t *testing.T) {
 	t.Parallel() // it waits for StartTimeout
 	_, url := newServer(t, apitest.Options{Token: "secret"})
@@ -71,7 +72,8 @@ func TestPluginThatWaitsForTheUser(t *testing.T) {
 	}
 }
 
-// --for ends a command that waits for a program, for a file or for the server. That is an error, because nothing was mirrored.
+// --for ends a command that waits for a program, for a file or for the server. That is an error,
+// because nothing was mirrored.
 func TestForEndsTheStart(t *testing.T) {
 	t.Parallel()
 	kubeconfig, _ := withPlugin(t, "http://127.0.0.1:1", "secret")

@@ -17,18 +17,19 @@ import (
 
 // DeleteOptions are the conditions and the manner of a [Writer.Delete].
 type DeleteOptions struct {
-	// UID and ResourceVersion are conditions: if the object has another UID or resourceVersion, the server does not delete it,
-	// and the error is a conflict. The UID protects an object that was created later with the same name. An empty field is no
-	// condition.
+	// UID and ResourceVersion are conditions: if the object has another UID or resourceVersion, the
+	// server does not delete it, and the error is a conflict. The UID protects an object that was
+	// created later with the same name. An empty field is no condition.
 	UID             types.UID
 	ResourceVersion string
 
-	// Propagation says what happens to the objects that this one owns. If empty, the server uses the default of the resource,
-	// usually metav1.DeletePropagationBackground.
+	// Propagation says what happens to the objects that this one owns. If empty, the server uses
+	// the default of the resource, usually metav1.DeletePropagationBackground.
 	Propagation metav1.DeletionPropagation
 
-	// GracePeriod is how long the object may take to end, rounded up to seconds. Only Pods take time to end. If zero, the
-	// server uses the period in the object. If negative, there is no grace period.
+	// GracePeriod is how long the object may take to end, rounded up to seconds. Only Pods take
+	// time to end. If zero, the server uses the period in the object. If negative, there is no
+	// grace period.
 	GracePeriod time.Duration
 }
 
@@ -57,9 +58,9 @@ func (o DeleteOptions) body(dryRun bool) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// Delete deletes the object under a key. If there is no such object, apierrors.IsNotFound is true for the error. An object
-// with finalizers, or with a grace period, is still there when Delete returns: to wait until it has gone, use WaitUntil of an
-// informer.
+// Delete deletes the object under a key. If there is no such object, apierrors.IsNotFound is true
+// for the error. An object with finalizers, or with a grace period, is still there when Delete
+// returns: to wait until it has gone, use WaitUntil of an informer.
 func (w *Writer[T]) Delete(ctx context.Context, key string, opts DeleteOptions) error {
 	err := w.delete(ctx, key, opts)
 	if err != nil {

@@ -20,7 +20,8 @@ type ConfigMap struct {
 	Data map[string]string `json:"data,omitempty"`
 }
 
-// Write prices by server-side apply, and then change one on condition that nobody else has changed any.
+// Write prices by server-side apply, and then change one on condition that nobody else has changed
+// any.
 func Example() {
 	server := apitest.New(apitest.Options{})
 	defer server.Close()

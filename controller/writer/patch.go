@@ -20,26 +20,31 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Modify changes an object that was read. It calls change with a copy of have, and sends what is different then as a merge patch.
-// If nothing is different, Modify sends no request, and returns have. A field that have lacks and that change sets to zero is no
-// difference if its JSON is the same: to write a first false or 0, declare a pointer.
-// https://www.rfc-editor.org/rfc/rfc7396
+// Modify changes an object that was read. It calls change with a copy of have, and sends what is
+// different then as a merge patch. If nothing is different, Modify sends no request, and returns
+// have. A field that have lacks and that change sets to zero is no difference if its JSON is the
+// same: to write a first false or 0, declare a pointer. https://www.rfc-editor.org/rfc/rfc7396
 //
-// Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to a list of objects, such as the
-// containers of a Pod, Modify first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
-// of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
-// added, removed, or put in another order. Or they may be changed, each in its place. If a call does both, or removes one of several
-// items that T cannot tell apart, Modify returns an error and sends nothing, because it would remove fields that T lacks. But if an
-// item takes the place of another that is removed, Modify cannot tell that from a change, and the new item keeps those fields. There is
-// no such request if [Options].Complete is set.
+// Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to
+// a list of objects, such as the containers of a Pod, Modify first asks for the object as it is, by
+// a patch that changes nothing, and keeps the fields that T lacks of each item. Items of one name
+// are the same item. Items without names are the same if T has equal values of them: so they may be
+// added, removed, or put in another order. Or they may be changed, each in its place. If a call
+// does both, or removes one of several items that T cannot tell apart, Modify returns an error and
+// sends nothing, because it would remove fields that T lacks. But if an item takes the place of
+// another that is removed, Modify cannot tell that from a change, and the new item keeps those
+// fields. There is no such request if [Options].Complete is set.
 //
-// A field that is no longer in the JSON of the object is removed whole, with all that it has on the server. So a struct that change
-// may empty must not have the tag omitzero, and a number to which the server gives a default must not have omitempty.
+// A field that is no longer in the JSON of the object is removed whole, with all that it has on the
+// server. So a struct that change may empty must not have the tag omitzero, and a number to which
+// the server gives a default must not have omitempty.
 //
-// The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
-// have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
-// make the copy, T has a method DeepCopyObject, or can be encoded as JSON and decoded again. An object that is kept as bytes cannot
-// be changed: a program whose cache has *lazy.Object[T] passes what Get returns to a Writer[T].
+// The patch has the resourceVersion of have: if somebody has written to the object since it was
+// read, the error is a conflict. have may be an object of a cache, because change gets a copy; but
+// no Drop or Transform must have changed what change writes to. To make the copy, T has a method
+// DeepCopyObject, or can be encoded as JSON and decoded again. An object that is kept as bytes
+// cannot be changed: a program whose cache has *lazy.Object[T] passes what Get returns to a
+// Writer[T].
 func (w *Writer[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
@@ -83,8 +88,8 @@ func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T
 	return w.mergePatch(ctx, c.verb, c.subresource, c.key, at(patch, have.GetResourceVersion()))
 }
 
-// isBytes reports whether an object has no fields to change, as a listwatch.Raw and a lazy.Object. No other type in use has a method
-// Bytes.
+// isBytes reports whether an object has no fields to change, as a listwatch.Raw and a lazy.Object.
+// No other type in use has a method Bytes.
 func isBytes(obj any) bool {
 	_, ok := obj.(interface{ Bytes() []byte })
 	return ok
@@ -101,8 +106,9 @@ func at(patch map[string]any, version string) map[string]any {
 	return patch
 }
 
-// whole returns an object with all of its fields, if it is still at a version. The request is a patch that changes nothing, so that it
-// needs no other permission, and is a conflict if the object has changed.
+// whole returns an object with all of its fields, if it is still at a version. The request is a
+// patch that changes nothing, so that it needs no other permission, and is a conflict if the object
+// has changed.
 func (w *Writer[T]) whole(ctx context.Context, c call, version string) (map[string]any, error) {
 	body, _, err := members(at(map[string]any{}, version))
 	if err != nil {
@@ -122,8 +128,8 @@ func (w *Writer[T]) whole(ctx context.Context, c call, version string) (map[stri
 	return tree, err
 }
 
-// CreateFrom creates an object of a name: change fills in the rest. It is Create for a T that the caller cannot write down, such as
-// a type parameter.
+// CreateFrom creates an object of a name: change fills in the rest. It is Create for a T that the
+// caller cannot write down, such as a type parameter.
 func (w *Writer[T]) CreateFrom(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
 	obj, err := w.fromMeta(meta)
 	if err != nil {
@@ -159,7 +165,8 @@ func (w *Writer[T]) fromMeta(meta metav1.ObjectMeta) (obj T, err error) {
 	return obj, nil
 }
 
-// states returns an object before and after change, as trees. If a subresource is given, change may change no other member.
+// states returns an object before and after change, as trees. If a subresource is given, change may
+// change no other member.
 func states[T object.Object](have T, change func(obj T), subresource string) (before, after map[string]any, err error) {
 	before, text, err := asTree(have)
 	if err != nil {
@@ -198,7 +205,8 @@ func copyOf[T object.Object](obj T, text []byte) (T, error) {
 	return c, nil
 }
 
-// decode returns an object from JSON that this package has made. Like the API server, it keeps integers in a field of type any.
+// decode returns an object from JSON that this package has made. Like the API server, it keeps
+// integers in a field of type any.
 func decode[T any](text []byte) (obj T, err error) {
 	p := reflect.TypeFor[T]()
 	if p.Kind() != reflect.Pointer {
@@ -218,8 +226,9 @@ func asTree(value any) (tree map[string]any, text []byte, err error) {
 	return tree, text, numbers.Decode(&tree)
 }
 
-// mergePatchOf returns the merge patch that makes after of before. A null is the same as no member, as in a merge patch.
-// json-patch.v4 has a function for that, which makes a float64 of each number and so changes integers of more than 53 bits.
+// mergePatchOf returns the merge patch that makes after of before. A null is the same as no member,
+// as in a merge patch. json-patch.v4 has a function for that, which makes a float64 of each number
+// and so changes integers of more than 53 bits.
 func mergePatchOf(before, after map[string]any) map[string]any {
 	patch := map[string]any{}
 	for name, was := range before {
@@ -270,7 +279,8 @@ func hasMap(value any) bool {
 	return false
 }
 
-// overlay returns whole with the difference between before and after, which are parts of the same object, at a path.
+// overlay returns whole with the difference between before and after, which are parts of the same
+// object, at a path.
 func overlay(path string, whole, before, after any) (any, error) {
 	switch now := after.(type) {
 	case map[string]any:
@@ -329,8 +339,9 @@ func overlayItems(path string, all, was, now []any) (any, error) {
 	return result, nil
 }
 
-// places returns, of each item of a list, its place in the earlier list, or -1 if the item is new. all is the earlier list with the
-// fields that T lacks. If fields would be lost because items cannot be told apart, places returns false.
+// places returns, of each item of a list, its place in the earlier list, or -1 if the item is new.
+// all is the earlier list with the fields that T lacks. If fields would be lost because items
+// cannot be told apart, places returns false.
 func places(all, before, after []any) (places []int, ok bool) {
 	places = make([]int, len(after))
 	if was, now := names(before), names(after); was != nil && now != nil {

@@ -92,7 +92,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// A lazy object is decoded once for a patch, and stays what it is. The object alone has nothing that a function could change.
+// A lazy object is decoded once for a patch, and stays what it is. The object alone has nothing
+// that a function could change.
 func TestPatchOfLazyObject(t *testing.T) {
 	type lazyGadget = lazy.Object[*gadget]
 	server := newWire(t)
@@ -155,7 +156,8 @@ type secret string
 
 func (s secret) MarshalText() ([]byte, error) { return []byte("*" + s), nil }
 
-// A struct that embeds an object with a DeepCopyObject has that method, too, but the copy is of the other type.
+// A struct that embeds an object with a DeepCopyObject has that method, too, but the copy is of the
+// other type.
 type wrapped struct {
 	*metav1.PartialObjectMetadata
 
@@ -335,8 +337,8 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 	}
 }
 
-// Where items without names cannot be matched, fields that the type lacks would be lost, or would go to another item. So nothing is
-// sent.
+// Where items without names cannot be matched, fields that the type lacks would be lost, or would
+// go to another item. So nothing is sent.
 func TestPatchRefusesItemsThatCannotBeMatched(t *testing.T) {
 	for name, tt := range map[string]struct {
 		images string
@@ -386,7 +388,8 @@ func TestPatchKeepsTheFieldsOfItemsOfItems(t *testing.T) {
 	}
 }
 
-// A type that has every field costs no second request, and an object that has changed is a conflict before anything is written.
+// A type that has every field costs no second request, and an object that has changed is a conflict
+// before anything is written.
 func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
 	server := newWire(t)
 	server.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"8"},"spec":{"containers":[]}}`

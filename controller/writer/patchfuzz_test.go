@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzPatch makes an object of the bytes, hides some of its fields from a type, and changes the rest. The patch must make the same
-// change of the whole object, and leave the hidden fields alone.
+// FuzzPatch makes an object of the bytes, hides some of its fields from a type, and changes the
+// rest. The patch must make the same change of the whole object, and leave the hidden fields alone.
 func FuzzPatch(f *testing.F) {
 	f.Add([]byte{})
 	for i := range byte(100) {
@@ -88,8 +88,9 @@ func text(v any) string {
 	return string(b)
 }
 
-// model makes objects whose fields are named after what a type does with them: the type has no field whose name begins with "hidden";
-// it omits the field "omit", a struct, if that is empty; and if there is no field "null", the type has it as null.
+// model makes objects whose fields are named after what a type does with them: the type has no
+// field whose name begins with "hidden"; it omits the field "omit", a struct, if that is empty; and
+// if there is no field "null", the type has it as null.
 type model struct {
 	choices []byte
 	made    int
@@ -224,8 +225,8 @@ func (m *model) change(v any) any {
 	return m.unique()
 }
 
-// changeList returns a list with other items. The type can tell which of them it had: by their names, or because only one thing is
-// done to the list.
+// changeList returns a list with other items. The type can tell which of them it had: by their
+// names, or because only one thing is done to the list.
 func (m *model) changeList(list []any) any {
 	result := slices.Clone(list)
 	named := len(list) > 0

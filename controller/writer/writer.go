@@ -23,27 +23,31 @@ var ErrIncomplete = errors.New("the type may lack fields of the object, which wo
 
 // Options of a [Writer].
 type Options struct {
-	// FieldManager is the name under which the server notes which fields this program has written. Apply requires it. For other
-	// writes, if it is empty, the server uses the beginning of the User-Agent.
-	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
+	// FieldManager is the name under which the server notes which fields this program has written.
+	// Apply requires it. For other writes, if it is empty, the server uses the beginning of the
+	// User-Agent. https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
 	FieldManager string
 
-	// Force lets Apply take fields that belong to other managers. If false, such an Apply is a conflict that names them.
+	// Force lets Apply take fields that belong to other managers. If false, such an Apply is a
+	// conflict that names them.
 	Force bool
 
-	// Complete says that T has every field that the objects have, so that Update and UpdateStatus may replace them whole. The
-	// types of k8s.io/api have every field if they are as new as the server. Complete is not needed for Unstructured.
+	// Complete says that T has every field that the objects have, so that Update and UpdateStatus
+	// may replace them whole. The types of k8s.io/api have every field if they are as new as the
+	// server. Complete is not needed for Unstructured.
 	Complete bool
 
-	// DryRun asks the server to check each write and to answer as if it had made the write, but to change nothing.
+	// DryRun asks the server to check each write and to answer as if it had made the write, but to
+	// change nothing.
 	DryRun bool
 
-	// FieldValidation says what the server does with fields that it does not know. With "Strict" it refuses the write. With
-	// "Warn" and "Ignore" it drops the fields, and the program is not told. If empty, Strict.
+	// FieldValidation says what the server does with fields that it does not know. With "Strict" it
+	// refuses the write. With "Warn" and "Ignore" it drops the fields, and the program is not told.
+	// If empty, Strict.
 	FieldValidation string
 
-	// Timeout bounds one write, its answer included. If zero, 2 minutes, because kube-apiserver gives up a write after one
-	// minute. If negative, only the context bounds it.
+	// Timeout bounds one write, its answer included. If zero, 2 minutes, because kube-apiserver
+	// gives up a write after one minute. If negative, only the context bounds it.
 	Timeout time.Duration
 }
 
@@ -62,9 +66,10 @@ type Writer[T object.Object] struct {
 	partial  bool // T is metadata alone
 }
 
-// New returns a Writer of the objects of a type. It takes each T that [listwatch.New] takes, and refuses the others with the same
-// errors. The server requires the kind of an object, and objects of a cache do not have it. So typ has the Kind, unless T is
-// *unstructured.Unstructured, whose objects have it.
+// New returns a Writer of the objects of a type. It takes each T that [listwatch.New] takes, and
+// refuses the others with the same errors. The server requires the kind of an object, and objects
+// of a cache do not have it. So typ has the Kind, unless T is *unstructured.Unstructured, whose
+// objects have it.
 func New[T object.Object](client *transport.Client, typ object.Type, opts Options) (*Writer[T], error) {
 	resource := typ.GroupVersionResource()
 	answers, err := listwatch.New(client, resource, listwatch.Options[T]{})
@@ -94,9 +99,9 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	return &Writer[T]{client: client, resource: resource, kind: typ.Kind, opts: opts, answers: answers, raw: raw, partial: partial}, nil
 }
 
-// Create creates an object. If an object of that name exists, apierrors.IsAlreadyExists is true for the error. If T lacks
-// fields, the server fills them with its defaults. An object may have metadata.generateName instead of a name: then the answer
-// has the name.
+// Create creates an object. If an object of that name exists, apierrors.IsAlreadyExists is true for
+// the error. If T lacks fields, the server fills them with its defaults. An object may have
+// metadata.generateName instead of a name: then the answer has the name.
 func (w *Writer[T]) Create(ctx context.Context, obj T) (T, error) {
 	key, err := object.KeyOf(obj)
 	if err != nil && !errors.Is(err, object.ErrNoName) {
@@ -109,14 +114,16 @@ func (w *Writer[T]) Create(ctx context.Context, obj T) (T, error) {
 	return w.do(ctx, call)
 }
 
-// Update replaces an object, on condition that it is still as it was when obj was read: if the server has another
-// resourceVersion, the error is a conflict. An obj without a resourceVersion is refused, because it would replace whatever is
-// there. Update needs a type that has every field: see [Options].Complete.
+// Update replaces an object, on condition that it is still as it was when obj was read: if the
+// server has another resourceVersion, the error is a conflict. An obj without a resourceVersion is
+// refused, because it would replace whatever is there. Update needs a type that has every field:
+// see [Options].Complete.
 func (w *Writer[T]) Update(ctx context.Context, obj T) (T, error) {
 	return w.replace(ctx, "update", "", obj)
 }
 
-// UpdateStatus replaces the status of an object, under the conditions of Update. The server ignores the rest of obj.
+// UpdateStatus replaces the status of an object, under the conditions of Update. The server ignores
+// the rest of obj.
 func (w *Writer[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return w.replace(ctx, "update the status of", "status", obj)
 }
@@ -140,12 +147,13 @@ func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T
 	return w.do(ctx, call)
 }
 
-// MergePatch changes the fields that patch has, and leaves the others alone; null removes a field. A list is replaced whole.
-// patch is JSON (a []byte), or a value to be encoded as JSON: a map, or a struct that omits its empty fields.
-// https://www.rfc-editor.org/rfc/rfc7396
+// MergePatch changes the fields that patch has, and leaves the others alone; null removes a field.
+// A list is replaced whole. patch is JSON (a []byte), or a value to be encoded as JSON: a map, or a
+// struct that omits its empty fields. https://www.rfc-editor.org/rfc/rfc7396
 //
-// If the patch has a metadata.resourceVersion and the object is at another one, the error is a conflict. Without one, the
-// server patches the object in whatever state it is, so the patch must not depend on what was read: for that, there is Modify.
+// If the patch has a metadata.resourceVersion and the object is at another one, the error is a
+// conflict. Without one, the server patches the object in whatever state it is, so the patch must
+// not depend on what was read: for that, there is Modify.
 func (w *Writer[T]) MergePatch(ctx context.Context, key string, patch any) (T, error) {
 	return w.mergePatch(ctx, "patch", "", key, patch)
 }
@@ -163,16 +171,18 @@ func (w *Writer[T]) mergePatch(ctx context.Context, verb, subresource, key strin
 	return w.do(ctx, call{verb: verb, method: http.MethodPatch, contentType: mergePatchType, subresource: subresource, key: key, body: body})
 }
 
-// Apply writes the fields that an object has, by server-side apply: it creates the object if there is none, leaves the fields
-// of others alone, and removes what this FieldManager applied before and does not apply now. If a field belongs to another
-// manager and has another value, the error is a conflict, unless Options.Force is set.
+// Apply writes the fields that an object has, by server-side apply: it creates the object if there
+// is none, leaves the fields of others alone, and removes what this FieldManager applied before and
+// does not apply now. If a field belongs to another manager and has another value, the error is a
+// conflict, unless Options.Force is set.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/
 //
-// If fields has a UID, Apply makes no object, and returns an error unless the object on the server has this UID.
+// If fields has a UID, Apply makes no object, and returns an error unless the object on the server
+// has this UID.
 //
-// fields may be of another type than T, with only the fields that this program decides on. Every field in its JSON is applied,
-// even an empty one: give the fields of the struct the tag omitempty or omitzero. Do not apply an object of a cache, because it
-// also has the fields of others.
+// fields may be of another type than T, with only the fields that this program decides on. Every
+// field in its JSON is applied, even an empty one: give the fields of the struct the tag omitempty
+// or omitzero. Do not apply an object of a cache, because it also has the fields of others.
 func (w *Writer[T]) Apply(ctx context.Context, fields object.Object) (T, error) {
 	return w.apply(ctx, "apply", "", fields)
 }

@@ -247,7 +247,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Something else than the object comes back. The write may have been made, and the error says that if it was.
+// Something else than the object comes back. The write may have been made, and the error says that
+// if it was.
 func TestStrangeAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		status                int

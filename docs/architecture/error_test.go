@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// An error is classified once: by the one file of the reflector that asks what it is. Above the reflector nobody asks, and
-// below it only two files do, for things that the reflector never hears of.
+// An error is classified once: by the one file of the reflector that asks what it is. Above the
+// reflector nobody asks, and below it only two files do, for things that the reflector never hears
+// of.
 func TestAnErrorIsClassifiedOnce(t *testing.T) {
 	allowed := map[string]string{
 		"reflector/reason.go":       "the one place",
@@ -39,7 +40,8 @@ func TestAnErrorIsClassifiedOnce(t *testing.T) {
 	}
 }
 
-// classifications returns the functions of apimachinery's package errors by which a file asks what an error is.
+// classifications returns the functions of apimachinery's package errors by which a file asks what
+// an error is.
 func classifications(file *ast.File) []string {
 	name := ""
 	for _, spec := range file.Imports {

@@ -24,18 +24,20 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// What one event may cross. A step of the road that needs one file more is a reason to ask whether the file is needed.
+// What one event may cross. A step of the road that needs one file more is a reason to ask whether
+// the file is needed.
 const (
 	eventFiles    = 25
 	eventPackages = 9
 )
 
-// TestRoadOfAnEvent follows one event of a watch from the socket to a callback. It prints the packages and files of this
-// module that are on the call stack at any of these moments: the connection is read; the object is decoded; anybody asks the
-// object for its name, UID or version; a transform, an index function, a function of the trace, or the callback runs.
+// TestRoadOfAnEvent follows one event of a watch from the socket to a callback. It prints the
+// packages and files of this module that are on the call stack at any of these moments: the
+// connection is read; the object is decoded; anybody asks the object for its name, UID or version;
+// a transform, an index function, a function of the trace, or the callback runs.
 //
-// The road is not one stack, because goroutines hand over. A function that has returned before any of these moments is on no
-// stack; docs/architecture.md has the whole road.
+// The road is not one stack, because goroutines hand over. A function that has returned before any
+// of these moments is on no stack; docs/architecture.md has the whole road.
 func TestRoadOfAnEvent(t *testing.T) {
 	files := eventRoad(t)
 	packages := packagesOf(files)
@@ -141,14 +143,16 @@ func (w *walk) probe() {
 
 const module = "github.com/relist-go/relist"
 
-// ownFile returns the file of a frame, as a path from the root of this module, unless the frame is of something else or of a
-// test. internal/goexit is where goroutines begin, as runtime.goexit is: no event passes through it.
+// ownFile returns the file of a frame, as a path from the root of this module, unless the frame is
+// of something else or of a test. internal/goexit is where goroutines begin, as runtime.goexit is:
+// no event passes through it.
 func ownFile(frame runtime.Frame) (file string, ok bool) {
 	rest, ok := strings.CutPrefix(frame.Function, module)
 	if !ok || strings.HasPrefix(rest, "/internal/goexit.") || strings.HasSuffix(frame.File, "_test.go") || !strings.HasSuffix(frame.File, ".go") {
 		return "", false
 	}
-	// The package's path ends at the first dot behind the last slash; slashes of type arguments do not count.
+	// The package's path ends at the first dot behind the last slash; slashes of type arguments do
+	// not count.
 	rest, _, _ = strings.Cut(rest, "[")
 	slash := strings.LastIndex(rest, "/") + 1
 	name, _, _ := strings.Cut(rest[slash:], ".")

@@ -12,7 +12,8 @@ var (
 	definition  = regexp.MustCompile("^`([\\w.]+)` in \\[([\\w.]+)\\]\\(([^)\\s]+)\\)$")
 )
 
-// Each word stands in the glossary once, with a meaning, and with a place in the code that is there and has the name.
+// Each word stands in the glossary once, with a meaning, and with a place in the code that is there
+// and has the name.
 func TestGlossary(t *testing.T) {
 	words := map[string]bool{}
 	for _, row := range glossaryRow.FindAllStringSubmatch(readFile(t, "../glossary.md"), -1) {

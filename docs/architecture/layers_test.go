@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// A program with an HTTP stack of its own has the machine, the reflector, the queue, the store and the informer without ours: these
-// packages need no connections, no WebSockets and no decoders. (metav1 of apimachinery imports net/http, x/net/http2 and a decoder of
-// CBOR, so those are linked with any of them.)
+// A program with an HTTP stack of its own has the machine, the reflector, the queue, the store and
+// the informer without ours: these packages need no connections, no WebSockets and no decoders.
+// (metav1 of apimachinery imports net/http, x/net/http2 and a decoder of CBOR, so those are linked
+// with any of them.)
 func TestCoreNeedsNoTransport(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./protocol", "./reflector", "./deltafifo", "./store", "./informer")
 	cmd.Dir = "../.."

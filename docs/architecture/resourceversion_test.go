@@ -12,14 +12,15 @@ import (
 	"testing"
 )
 
-// versionFiles is how many files a resourceVersion may go through in the reflector, from a list to the next watch.
+// versionFiles is how many files a resourceVersion may go through in the reflector, from a list to
+// the next watch.
 const versionFiles = 8
 
 // versionMovers is how many files may assign a resume version.
 const versionMovers = 4
 
-// The reflector's part of the road of a resourceVersion is short, and nobody but those who are on the road moves the resume
-// point.
+// The reflector's part of the road of a resourceVersion is short, and nobody but those who are on
+// the road moves the resume point.
 func TestRoadOfAResourceVersion(t *testing.T) {
 	var ours []string
 	for _, f := range readRoad(t, "resourceversion").files() {
@@ -43,7 +44,8 @@ func TestRoadOfAResourceVersion(t *testing.T) {
 	if len(holders) != 1 || !slices.Contains(ours, holders[0]) {
 		t.Errorf("the resume version is held in %q, want one file of the road", holders)
 	}
-	// A list, an event or a bookmark moves it; a refusal of the sink takes a step back; and an unsure key keeps one of its own.
+	// A list, an event or a bookmark moves it; a refusal of the sink takes a step back; and an
+	// unsure key keeps one of its own.
 	slices.Sort(movers)
 	t.Logf("a resume version is assigned in %d files:\n  %s", len(movers), strings.Join(movers, "\n  "))
 	if len(movers) > versionMovers {
@@ -56,7 +58,8 @@ func TestRoadOfAResourceVersion(t *testing.T) {
 	}
 }
 
-// parse returns the files of packages without their tests, by their path from the root of the module.
+// parse returns the files of packages without their tests, by their path from the root of the
+// module.
 func parse(t *testing.T, packages ...string) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}

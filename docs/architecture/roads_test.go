@@ -1,4 +1,5 @@
-// Package architecture writes the lists of files in docs/architecture.md, and tests what the page says.
+// Package architecture writes the lists of files in docs/architecture.md, and tests what the page
+// says.
 package architecture
 
 import (
@@ -17,7 +18,8 @@ const (
 	page = "../architecture.md"
 )
 
-// road is the way of something through the files of this module, as a text beside this file tells it:
+// road is the way of something through the files of this module, as a text beside this file tells
+// it:
 //
 //	[a box]
 //	a file | what it does

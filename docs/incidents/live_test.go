@@ -23,8 +23,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// idleType is a control plane as in incident 3: etcd sends no progress notifications, so the cache of an idle type stands where it was
-// filled. Nobody writes ConfigMaps after the first one, and others write Pods.
+// idleType is a control plane as in incident 3: etcd sends no progress notifications, so the cache
+// of an idle type stands where it was filled. Nobody writes ConfigMaps after the first one, and
+// others write Pods.
 type idleType struct {
 	*testing.T
 	*apitest.Server
@@ -55,7 +56,8 @@ func (i *idleType) create(resource, name string) {
 	}
 }
 
-// start starts another API server, after others have written. The load balancer leads watches there from now on, and lists if it is to.
+// start starts another API server, after others have written. The load balancer leads watches there
+// from now on, and lists if it is to.
 func (i *idleType) start(name string, lists bool) {
 	for _, pod := range []string{"a", "b", "c"} {
 		i.create("pods", name+"-"+pod)
@@ -91,8 +93,8 @@ func (i *idleType) said() (requests []string) {
 	return requests
 }
 
-// Incident 3, played live: the client that insists on a version is refused until somebody writes an object of its type. No server is
-// behind: both hold the same ConfigMap.
+// Incident 3, played live: the client that insists on a version is refused until somebody writes an
+// object of its type. No server is behind: both hold the same ConfigMap.
 func TestTooLargeInsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIdleType(t)

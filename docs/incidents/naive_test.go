@@ -132,7 +132,8 @@ func withoutBookmarks(ctx context.Context, c *client) error {
 	return ctx.Err()
 }
 
-// onATimer lists every minute, too, whatever the watch does. At 410 it lists, and waits before the next watch.
+// onATimer lists every minute, too, whatever the watch does. At 410 it lists, and waits before the
+// next watch.
 func onATimer(ctx context.Context, c *client) error {
 	version, err := c.list(ctx, "")
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// Each page shows its conversations as sequence diagrams, too. With -update, this test draws them. Those of the naive clients are drawn
-// from their files, because TestTraceNaive sees that the files say what the clients do.
+// Each page shows its conversations as sequence diagrams, too. With -update, this test draws them.
+// Those of the naive clients are drawn from their files, because TestTraceNaive sees that the files
+// say what the clients do.
 func TestPictures(t *testing.T) {
 	naive, _ := filepath.Glob("testdata/*.txt") // the pattern is right
 	relist, _ := filepath.Glob("../../testdata/incident-*.txt")

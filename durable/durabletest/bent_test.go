@@ -78,7 +78,8 @@ type bent struct {
 	read chan struct{} // has an element if somebody has read all rows; nil if nobody tells
 }
 
-// awaitReader waits until somebody else has read all rows twice, so that one of the readings began after now. It does so once.
+// awaitReader waits until somebody else has read all rows twice, so that one of the readings began
+// after now. It does so once.
 func (b *bent) awaitReader() {
 	if b.read == nil {
 		return

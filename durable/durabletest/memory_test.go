@@ -14,8 +14,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// memory is a place in the memory of the process. If copies of it are opened one after the other, each finds what the earlier ones
-// have committed, as if it was on a disk.
+// memory is a place in the memory of the process. If copies of it are opened one after the other,
+// each finds what the earlier ones have committed, as if it was on a disk.
 type memory[T object.Object] struct {
 	writer chan struct{} // has an element while a transaction is open
 

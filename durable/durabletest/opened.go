@@ -36,7 +36,8 @@ func (o *opened[T]) load() durable.State {
 	return state
 }
 
-// patience is how long a Begin may take before the test fails. Tests of this package make it shorter.
+// patience is how long a Begin may take before the test fails. Tests of this package make it
+// shorter.
 var patience = time.Minute
 
 // begin calls Begin.
@@ -103,14 +104,16 @@ func (o *opened[T]) wantState(want durable.State, when string) {
 	}
 }
 
-// wantRows compares want with the rows in the place, and with what Keys and Held return. No transaction may be open.
+// wantRows compares want with the rows in the place, and with what Keys and Held return. No
+// transaction may be open.
 func (o *opened[T]) wantRows(want map[string]Row, when string) {
 	o.Helper()
 	o.wantCommitted(want, when)
 	o.wantSeen(want, when)
 }
 
-// wantSeen compares want with what Keys and Held of this Copy return. If a transaction is open, they see what it has written.
+// wantSeen compares want with what Keys and Held of this Copy return. If a transaction is open,
+// they see what it has written.
 func (o *opened[T]) wantSeen(want map[string]Row, when string) {
 	o.Helper()
 	keys := sortedKeys(want)
@@ -186,7 +189,8 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// equalJSON reports whether two texts have the same value. The order of members does not count, nor does the notation of numbers.
+// equalJSON reports whether two texts have the same value. The order of members does not count, nor
+// does the notation of numbers.
 func equalJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -196,7 +200,8 @@ func equalJSON(a, b []byte) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// decode decodes JSON. It writes every number as a fraction, so that two equal numbers have the same text.
+// decode decodes JSON. It writes every number as a fraction, so that two equal numbers have the
+// same text.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

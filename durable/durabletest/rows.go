@@ -59,7 +59,8 @@ func writeOrder[T object.Object](r *rig[T]) {
 	}
 }
 
-// metaIsTheRows wants that a row has the Meta of the change, even if a transform has removed parts of it from the object.
+// metaIsTheRows wants that a row has the Meta of the change, even if a transform has removed parts
+// of it from the object.
 func metaIsTheRows[T object.Object](r *rig[T]) {
 	c := r.open()
 	meta := source.Meta{Key: "default/a", UID: "the-uid", ResourceVersion: "5"}
@@ -245,8 +246,8 @@ func rollback[T object.Object](r *rig[T]) {
 	c.wantRows(rowsAfter(r, before, more), "after a Commit that followed a Rollback")
 }
 
-// goesOn wants that this Copy and another one have the state and the rows of the last commit, and that both can commit. before has
-// these rows.
+// goesOn wants that this Copy and another one have the state and the rows of the last commit, and
+// that both can commit. before has these rows.
 func (o *opened[T]) goesOn(before map[string]Row, when string) {
 	o.Helper()
 	o.wantState(at(1, "10"), when)

@@ -26,7 +26,8 @@ func emptyPlace[T object.Object](r *rig[T]) {
 	}
 }
 
-// states commits one state after the other, and wants each back, from this Copy, from another, and from a later one.
+// states commits one state after the other, and wants each back, from this Copy, from another, and
+// from a later one.
 func states[T object.Object](r *rig[T]) {
 	c := r.open()
 	last := c.load()
@@ -70,8 +71,8 @@ func states[T object.Object](r *rig[T]) {
 	c.wantState(last, "after the process had ended")
 	c.wantRows(nil, "after commits without changes")
 
-	// The name of an unsure key need not be UTF-8, and no row has it then. It may be stored as another text, but must not stop the
-	// others.
+	// The name of an unsure key need not be UTF-8, and no row has it then. It may be stored as
+	// another text, but must not stop the others.
 	odd := at(1<<40+3, "14")
 	odd.Point.Unsure = []string{"default/\x00", "default/\xff"}
 	odd.Point.Newest = []protocol.Newest{{Meta: source.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
@@ -158,7 +159,8 @@ func otherMembersDoNotFence[T object.Object](r *rig[T]) {
 	}
 }
 
-// twoBeginAtOnce lets two Copies open an empty place, and then a place with rows, at the same time. One of them wins.
+// twoBeginAtOnce lets two Copies open an empty place, and then a place with rows, at the same time.
+// One of them wins.
 func twoBeginAtOnce[T object.Object](r *rig[T]) {
 	const rounds = 20
 	both := []*opened[T]{r.open(), r.open()}
@@ -205,7 +207,8 @@ func (o *opened[T]) tryCommit(ctx context.Context, current, next durable.State) 
 	return tx.Commit(ctx, next)
 }
 
-// transactionExcludes wants that the state does not change between Begin and Commit: the other Copy waits, or gets an error.
+// transactionExcludes wants that the state does not change between Begin and Commit: the other Copy
+// waits, or gets an error.
 func transactionExcludes[T object.Object](r *rig[T]) {
 	a, b := r.open(), r.open()
 	state := a.commit(a.load(), at(1, "10"))
@@ -246,8 +249,8 @@ func transactionExcludes[T object.Object](r *rig[T]) {
 	b.commit(state, at(2, "12"))
 }
 
-// contextEnds calls every method with a context that has ended. A call may succeed all the same, but must not do half of its work, and
-// must leave the Copy so that Load can go on.
+// contextEnds calls every method with a context that has ended. A call may succeed all the same,
+// but must not do half of its work, and must leave the Copy so that Load can go on.
 func contextEnds[T object.Object](r *rig[T]) {
 	over, cancel := context.WithCancel(r.Context())
 	cancel()

@@ -9,10 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What PostgreSQL can store, https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-NUMERIC-DECIMAL and
-// https://www.postgresql.org/docs/current/datatype-json.html. It has no limit for depth, but one for the stack, which a server may
-// have set low: 1,000 levels need about a tenth of the default. The length of a string is bounded so that the bytes of all strings
-// stay far below 256 MiB.
+// What PostgreSQL can store,
+// https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-NUMERIC-DECIMAL and
+// https://www.postgresql.org/docs/current/datatype-json.html. It has no limit for depth, but one
+// for the stack, which a server may have set low: 1,000 levels need about a tenth of the default.
+// The length of a string is bounded so that the bytes of all strings stay far below 256 MiB.
 const (
 	maxBeforePoint = 131072
 	maxAfterPoint  = 16383
@@ -31,12 +32,14 @@ var (
 	errTooLarge = fmt.Errorf("it has more than %d MiB", maxSize>>20)
 )
 
-// Check returns an error if jsonb cannot store the object: if it is not JSON in UTF-8, or has half a surrogate pair, the character
-// \u0000, a number with more than 131,072 digits before its point or 16,383 after it, more than 16 MiB or 1,000 levels, or if its name
-// or namespace has more than 1,000 bytes.
+// Check returns an error if jsonb cannot store the object: if it is not JSON in UTF-8, or has half
+// a surrogate pair, the character \u0000, a number with more than 131,072 digits before its point
+// or 16,383 after it, more than 16 MiB or 1,000 levels, or if its name or namespace has more than
+// 1,000 bytes.
 //
-// A [Copy] cannot leave out an object, so a program calls Check before, in listwatch.Options.Transform: then the reflector keeps the
-// key in quarantine, reports it, and continues.
+// A [Copy] cannot leave out an object, so a program calls Check before, in
+// listwatch.Options.Transform: then the reflector keeps the key in quarantine, reports it, and
+// continues.
 func Check(object []byte) error {
 	if len(object) > maxSize {
 		return errTooLarge

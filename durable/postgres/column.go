@@ -8,7 +8,8 @@ import (
 	"github.com/relist-go/relist/durable/internal/tables"
 )
 
-// rules are those of names. The names that are made of a name, such as that of an index, must stay within the 63 bytes of PostgreSQL.
+// rules are those of names. The names that are made of a name, such as that of an index, must stay
+// within the 63 bytes of PostgreSQL.
 var rules = tables.Rules{MaxName: 40, Prefix: "pg_", Reserved: []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}}
 
 // column is one that the program has named.
@@ -30,8 +31,9 @@ func columnOf(c tables.Column) column {
 	return out
 }
 
-// sql returns the expression of the column, for an object. A B-tree takes entries of 2,704 bytes, so a longer text is cut to 500 characters, which
-// are at most 2,000 bytes: else the index would refuse the row.
+// sql returns the expression of the column, for an object. A B-tree takes entries of 2,704 bytes,
+// so a longer text is cut to 500 characters, which are at most 2,000 bytes: else the index would
+// refuse the row.
 func (c column) sql(object string) string {
 	quoted := make([]string, len(c.Path))
 	for i, step := range c.Path {

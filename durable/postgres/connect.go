@@ -12,10 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Connect connects to a database as [Open] does, for a program that reads the tables. The address comes from [ParseURL].
+// Connect connects to a database as [Open] does, for a program that reads the tables. The address
+// comes from [ParseURL].
 //
-// An error is one line. pgx tries each address of each host, and each of them with TLS and without, and its error has all of
-// that; the error of Connect has one attempt for each host: the one that came farthest. errors.As finds the others.
+// An error is one line. pgx tries each address of each host, and each of them with TLS and without,
+// and its error has all of that; the error of Connect has one attempt for each host: the one that
+// came farthest. errors.As finds the others.
 func Connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -34,10 +36,12 @@ func (e *connectError) Error() string { return e.text }
 
 func (e *connectError) Unwrap() error { return e.err }
 
-// attemptOf reads how pgx begins to speak of an attempt: "127.0.0.1:5432 (localhost): ", or "/run/.s.PGSQL.5432 (/run): " for a socket.
+// attemptOf reads how pgx begins to speak of an attempt: "127.0.0.1:5432 (localhost): ", or
+// "/run/.s.PGSQL.5432 (/run): " for a socket.
 var attemptOf = regexp.MustCompile(`(?s)^\S*[:.](\d+) \((.*?)\): `)
 
-// explainConnect says of each host why it cannot be connected to, and what the user can do about it.
+// explainConnect says of each host why it cannot be connected to, and what the user can do about
+// it.
 func explainConnect(config *pgx.ConnConfig, err error) error {
 	var from *pgconn.ConnectError
 	if !errors.As(err, &from) {
@@ -93,7 +97,8 @@ func answered(attempt error) bool {
 	return errors.As(attempt, &from)
 }
 
-// hintOf says what the user can do, or nothing. Class 28 is about roles: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// hintOf says what the user can do, or nothing. Class 28 is about roles:
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
 func hintOf(config *pgx.ConnConfig, attempt error) string {
 	var from *pgconn.PgError
 	switch {

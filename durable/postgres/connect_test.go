@@ -37,7 +37,8 @@ func refusing(t *testing.T, code, message string) string {
 	return ln.Addr().String()
 }
 
-// refuse answers an SSLRequest or a StartupMessage: https://www.postgresql.org/docs/current/protocol-message-formats.html
+// refuse answers an SSLRequest or a StartupMessage:
+// https://www.postgresql.org/docs/current/protocol-message-formats.html
 func refuse(conn net.Conn, code, message string) {
 	head := make([]byte, 8)
 	if _, err := io.ReadFull(conn, head); err != nil {
@@ -54,7 +55,8 @@ func refuse(conn net.Conn, code, message string) {
 	_, _ = conn.Write(append(binary.BigEndian.AppendUint32([]byte("E"), uint32(4+len(fields))), fields...))
 }
 
-// An error has one attempt for each host, the one that came farthest, and says what to do. It never has the password.
+// An error has one attempt for each host, the one that came farthest, and says what to do. It never
+// has the password.
 func TestConnectErrors(t *testing.T) {
 	t.Setenv("PGPASSWORD", "")
 	t.Setenv("PGPASSFILE", "/none")

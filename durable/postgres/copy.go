@@ -19,7 +19,8 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a connection of its own.
+// Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a
+// connection of its own.
 type Copy[T any] struct {
 	db     *DB
 	table  table
@@ -34,8 +35,9 @@ type Copy[T any] struct {
 	pruned time.Time // when the history last had nothing more to remove
 }
 
-// New returns a Copy in db. It connects when Load is called, and then makes its tables or changes their columns. encode returns the
-// JSON of an object, which [Check] accepts; it is called for each object that is written.
+// New returns a Copy in db. It connects when Load is called, and then makes its tables or changes
+// their columns. encode returns the JSON of an object, which [Check] accepts; it is called for each
+// object that is written.
 func New[T any](db *DB, t durable.Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
 	checked, err := prepare(t)
 	if err != nil {
@@ -61,7 +63,8 @@ func New[T any](db *DB, t durable.Table, encode func(T) ([]byte, error)) (*Copy[
 
 var errClosed = errors.New("it is closed")
 
-// Close closes the connection. What is not committed is dropped. Close the DB instead to close all of its copies.
+// Close closes the connection. What is not committed is dropped. Close the DB instead to close all
+// of its copies.
 func (c *Copy[T]) Close() error {
 	c.db.forget(c)
 	return c.close()
@@ -90,7 +93,8 @@ func (c *Copy[T]) wrap(doing string, err error) error {
 	return wrap(fmt.Sprintf("postgres: %s %s", doing, name), err)
 }
 
-// during runs f, which ends when ctx or the time for a call does, and explains its error. c.mu is held.
+// during runs f, which ends when ctx or the time for a call does, and explains its error. c.mu is
+// held.
 func (c *Copy[T]) during(ctx context.Context, doing string, f func(context.Context) error) error {
 	switch {
 	case c.closed:
@@ -176,7 +180,8 @@ func (c *Copy[T]) connect(ctx context.Context) error {
 	return nil
 }
 
-// rollback ends the transaction, or the connection if that fails: then the server ends the transaction.
+// rollback ends the transaction, or the connection if that fails: then the server ends the
+// transaction.
 func (c *Copy[T]) rollback(ctx context.Context) {
 	c.tx = nil
 	if c.conn == nil || c.conn.IsClosed() {
@@ -235,5 +240,6 @@ func (c *Copy[T]) Keys(ctx context.Context, after string, limit int) ([]string, 
 	return keys, err
 }
 
-// storable reports whether a text of PostgreSQL can be s. No row has a key that is not storable; but a server can say anything.
+// storable reports whether a text of PostgreSQL can be s. No row has a key that is not storable;
+// but a server can say anything.
 func storable(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }

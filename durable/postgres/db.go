@@ -19,13 +19,14 @@ import (
 
 // Options are what all copies of a [DB] have in common.
 type Options struct {
-	// Schema is the name of the PostgreSQL schema that has the tables. Open creates it if it is not there.
-	// If empty, "relist" is used.
+	// Schema is the name of the PostgreSQL schema that has the tables. Open creates it if it is not
+	// there. If empty, "relist" is used.
 	Schema string
 
-	// Timeout is how long one call of a Copy may wait for the database. Then it ends with an error, and the connection is closed.
-	// What may have to write all rows has no timeout: other columns, and a history that continues after a time without one.
-	// If zero, a minute is used. If negative, there is none.
+	// Timeout is how long one call of a Copy may wait for the database. Then it ends with an error,
+	// and the connection is closed. What may have to write all rows has no timeout: other columns,
+	// and a history that continues after a time without one. If zero, a minute is used. If
+	// negative, there is none.
 	Timeout time.Duration
 }
 
@@ -35,8 +36,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// DB is a schema of a database with copies in it. Its methods may be called from several goroutines. It has no connection: each
-// [Copy] has one of its own.
+// DB is a schema of a database with copies in it. Its methods may be called from several
+// goroutines. It has no connection: each [Copy] has one of its own.
 type DB struct {
 	config      *pgx.ConnConfig
 	opts        Options
@@ -50,15 +51,15 @@ type DB struct {
 // closer is what a DB knows of its copies.
 type closer interface{ close() error }
 
-// Open connects to a database, and creates the schema and the tables that all copies share, or brings those of an earlier version
-// up to date. The connection is closed again.
+// Open connects to a database, and creates the schema and the tables that all copies share, or
+// brings those of an earlier version up to date. The connection is closed again.
 //
-// url is that of libpq: postgres://user:password@host:5432/database?sslmode=verify-full, or "host=... dbname=...". A setting of
-// the server in it, such as statement_timeout, is set in each session. Timeouts that the role or the database has are not used. No
-// error shows the password.
+// url is that of libpq: postgres://user:password@host:5432/database?sslmode=verify-full, or
+// "host=... dbname=...". A setting of the server in it, such as statement_timeout, is set in each
+// session. Timeouts that the role or the database has are not used. No error shows the password.
 //
-// The role needs the right CREATE on the database. Without it, somebody else creates the schema, and gives the role CREATE and
-// USAGE on that.
+// The role needs the right CREATE on the database. Without it, somebody else creates the schema,
+// and gives the role CREATE and USAGE on that.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	db := &DB{opts: opts.withDefaults(), copies: map[closer]durable.Table{}}
 	if err := rules.CheckName(db.opts.Schema); err != nil {
@@ -108,17 +109,20 @@ func (db *DB) forget(c closer) {
 
 // session has the settings of each session.
 //
-// Commits: without synchronous_commit, a crash of the database can lose the last commits, in their order. Then rows and version are both
-// older than they were, they fit together, and the reflector reads the difference again.
+// Commits: without synchronous_commit, a crash of the database can lose the last commits, in their
+// order. Then rows and version are both older than they were, they fit together, and the reflector
+// reads the difference again.
 //
-// Planning: each statement of a Copy finds its rows by key. A plan made while the table was new and empty would read the whole table
-// instead, and is kept until the statistics are renewed.
+// Planning: each statement of a Copy finds its rows by key. A plan made while the table was new and
+// empty would read the whole table instead, and is kept until the statistics are renewed.
 //
-// Text: a role or a database can have settings by which the server reads the same bytes as other text.
+// Text: a role or a database can have settings by which the server reads the same bytes as other
+// text.
 //
-// Times: a program that is paused or cut off in a transaction holds the state's row. The server ends such a session, so that
-// another program can go on. The list that a transaction waits for may take some minutes. Other limits, which a role or a database
-// may have for those who write queries, are lifted: Options.Timeout bounds each call, and a list that the server ends each time would
+// Times: a program that is paused or cut off in a transaction holds the state's row. The server
+// ends such a session, so that another program can go on. The list that a transaction waits for may
+// take some minutes. Other limits, which a role or a database may have for those who write queries,
+// are lifted: Options.Timeout bounds each call, and a list that the server ends each time would
 // never be written.
 func (db *DB) session() map[string]string {
 	settings := map[string]string{
@@ -156,7 +160,8 @@ func (db *DB) connect(ctx context.Context) (*pgx.Conn, error) {
 	config := db.config.Copy()
 	settings := db.session()
 	for name := range settings {
-		// A pooler refuses settings that it does not know in the first message, so they follow in statements.
+		// A pooler refuses settings that it does not know in the first message, so they follow in
+		// statements.
 		if value, ok := config.RuntimeParams[name]; ok && !slices.Contains(fixed, name) {
 			settings[name] = value
 		}
@@ -241,7 +246,8 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// closeConn closes a connection, also if ctx has ended, and does not wait long for the server to notice.
+// closeConn closes a connection, also if ctx has ended, and does not wait long for the server to
+// notice.
 func closeConn(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

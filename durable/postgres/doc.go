@@ -1,5 +1,5 @@
-// Package postgres keeps copies of Kubernetes resources in a PostgreSQL database, where other programs query them. A [Copy] is a
-// [durable.Copy]: a [durable.Mirror] writes to it.
+// Package postgres keeps copies of Kubernetes resources in a PostgreSQL database, where other
+// programs query them. A [Copy] is a [durable.Copy]: a [durable.Mirror] writes to it.
 //
 //	db, err := postgres.Open(ctx, url, postgres.Options{})
 //	pods, err := postgres.New(db, durable.Table{
@@ -9,7 +9,8 @@
 //
 // # Tables
 //
-// A row is made of the cluster, the object's key, UID and version, and of its JSON; the database computes the other columns:
+// A row is made of the cluster, the object's key, UID and version, and of its JSON; the database
+// computes the other columns:
 //
 //	cluster           text, the name that the program gave it; the primary key is (cluster, key)
 //	key               text COLLATE "C": namespace/name, or name
@@ -22,42 +23,47 @@
 //	object            jsonb
 //	node, phase       text, with an index: those of durable.Table.Columns
 //
-// The table relist_state says at which version the rows of each table and cluster are. While a list is not whole, or
-// nobody knows for long whether the server is the same, it is empty.
-// Each transaction of a Copy is visible whole or not at all. A single statement that reads a table and relist_state sees rows and
-// version together; several statements do in a transaction that is REPEATABLE READ.
+// The table relist_state says at which version the rows of each table and cluster are. While a list
+// is not whole, or nobody knows for long whether the server is the same, it is empty. Each
+// transaction of a Copy is visible whole or not at all. A single statement that reads a table and
+// relist_state sees rows and version together; several statements do in a transaction that is
+// REPEATABLE READ.
 //
 //	SELECT node, count(*) FROM relist.pods WHERE phase = 'Running' GROUP BY node;
 //	SELECT version, current_at FROM relist.relist_state WHERE table_name = 'pods';
 //
-// Programs need no lock to read, and may add indexes, views and rights. They must not write rows. All tables are in one schema,
-// whose layout later versions of this package bring up to date.
+// Programs need no lock to read, and may add indexes, views and rights. They must not write rows.
+// All tables are in one schema, whose layout later versions of this package bring up to date.
 //
 // # History
 //
-// With durable.Table.History there is a second table, such as pods_history, which has each state of each object, the present one included. It
-// has the same columns, and
+// With durable.Table.History there is a second table, such as pods_history, which has each state of
+// each object, the present one included. It has the same columns, and
 //
 //	from_time   when the state was seen
 //	to_version  the version of the change that ended it; NULL if it has not ended, or nobody knows
 //	to_time     when the end was seen; NULL if it has not ended
 //	ended       put, deleted, inferred, unselected, or unrecorded; NULL if it has not ended
 //
-// What was at a time t: WHERE from_time <= t AND (to_time > t OR to_time IS NULL). The table relist_gaps says what the history does
-// not know: with the kind list, states between two versions may be missing; with pause, the times are those at which the changes of
-// a pause were seen; with off, no history was written.
+// What was at a time t: WHERE from_time <= t AND (to_time > t OR to_time IS NULL). The table
+// relist_gaps says what the history does not know: with the kind list, states between two versions
+// may be missing; with pause, the times are those at which the changes of a pause were seen; with
+// off, no history was written.
 //
 // # What cannot be stored
 //
-// jsonb does not take every JSON. [Check] says what it refuses; call it in listwatch.Options.Transform. jsonb keeps the content of an
-// object and not its bytes: the order of members is another, and of two members of one name the last one stays.
+// jsonb does not take every JSON. [Check] says what it refuses; call it in
+// listwatch.Options.Transform. jsonb keeps the content of an object and not its bytes: the order of
+// members is another, and of two members of one name the last one stays.
 //
 // # Servers
 //
-// PostgreSQL 14 or newer is needed, with a database in UTF8. A Copy has a session of its own, with settings: a pooler must not share
-// it with others. Of several programs that write the same copy, the one that has opened it last continues, and the others get
-// [durable.ErrFenced]; [DB.Lead] lets them wait for their turn instead.
+// PostgreSQL 14 or newer is needed, with a database in UTF8. A Copy has a session of its own, with
+// settings: a pooler must not share it with others. Of several programs that write the same copy,
+// the one that has opened it last continues, and the others get [durable.ErrFenced]; [DB.Lead] lets
+// them wait for their turn instead.
 //
-// A commit does not wait until the database has written it to the disk (synchronous_commit=off), because rows and version go back
-// together if that fails, and the reflector reads the difference again. A synchronous_commit in the URL applies.
+// A commit does not wait until the database has written it to the disk (synchronous_commit=off),
+// because rows and version go back together if that fails, and the reflector reads the difference
+// again. A synchronous_commit in the URL applies.
 package postgres

@@ -56,8 +56,9 @@ func (t *tx[T]) addGap(batch *pgx.Batch, kind string, from place, to *string, at
 
 // mendHistory corrects the history at the beginning of a transaction.
 //
-// After transactions that wrote no history, the present states become those of the rows. If the clock was set back, nothing can
-// have been seen later than now: otherwise such states would stay until the clock comes there again.
+// After transactions that wrote no history, the present states become those of the rows. If the
+// clock was set back, nothing can have been seen later than now: otherwise such states would stay
+// until the clock comes there again.
 func (t *tx[T]) mendHistory(ctx context.Context) error {
 	c, batch := t.c, &pgx.Batch{}
 	for _, setting := range wholeTables { // these read all present states, or all rows
@@ -72,8 +73,8 @@ func (t *tx[T]) mendHistory(ctx context.Context) error {
 		batch.Queue(c.sql.recordRows, c.table.Cluster, t.now)
 	}
 	if !t.recorded {
-		// If there was no history at all before, the gap has not been written down when it began. Without a version, it lasts until
-		// the list ends.
+		// If there was no history at all before, the gap has not been written down when it began.
+		// Without a version, it lasts until the list ends.
 		batch.Queue(c.sql.beginOff, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)
 		if version := t.current.Point.Version; version != "" {
 			batch.Queue(c.sql.endGaps, c.table.Name, c.table.Cluster, version, t.now)
@@ -88,8 +89,9 @@ func (t *tx[T]) mendHistory(ctx context.Context) error {
 // pruneEvery is how often a copy looks for former states that are older than the retention.
 const pruneEvery = time.Minute
 
-// maxPruned is how many former states one commit removes: after a long pause, a commit must not take minutes. If there are more, the
-// next commit continues. A commit that ends more states removes as many as it ends, so that the history does not grow.
+// maxPruned is how many former states one commit removes: after a long pause, a commit must not
+// take minutes. If there are more, the next commit continues. A commit that ends more states
+// removes as many as it ends, so that the history does not grow.
 const maxPruned = 5000
 
 // queuePrune removes some of what is older than the retention.

@@ -9,22 +9,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrLeadLost is the cause of the end of the context that [DB.Lead] passes on, if its connection has ended.
+// ErrLeadLost is the cause of the end of the context that [DB.Lead] passes on, if its connection
+// has ended.
 var ErrLeadLost = errors.New("the connection that holds the lock of the schema has ended")
 
-// standbyPause is how often a standby asks for the lock. It does not wait in the server: a statement that waits is a transaction,
-// and as long as there is one, vacuum removes no row of the whole database.
+// standbyPause is how often a standby asks for the lock. It does not wait in the server: a
+// statement that waits is a transaction, and as long as there is one, vacuum removes no row of the
+// whole database.
 const standbyPause = time.Second
 
 // watchPause is how often a leader asks whether its connection works.
 const watchPause = 5 * time.Second
 
-// Lead waits until no other program leads, and calls run. So a second replica of a program can wait, and take over when the first
-// one ends or loses its connection. If the connection is lost while run works, the context of run ends; Lead returns what run
-// returns, or the error of the connection. A connection that is lost while Lead waits is made again.
+// Lead waits until no other program leads, and calls run. So a second replica of a program can
+// wait, and take over when the first one ends or loses its connection. If the connection is lost
+// while run works, the context of run ends; Lead returns what run returns, or the error of the
+// connection. A connection that is lost while Lead waits is made again.
 //
-// The lock saves work, and nothing depends on it: if two programs lead for a moment, the one that opened its copies first gets
-// [durable.ErrFenced]. It is one lock for the schema, an advisory lock of a session.
+// The lock saves work, and nothing depends on it: if two programs lead for a moment, the one that
+// opened its copies first gets [durable.ErrFenced]. It is one lock for the schema, an advisory lock
+// of a session.
 func (db *DB) Lead(ctx context.Context, run func(context.Context) error) error {
 	conn, err := db.lock(ctx)
 	if err != nil {
@@ -96,7 +100,8 @@ func (db *DB) tryLock(ctx context.Context, conn **pgx.Conn) (held bool, err erro
 // watchLock returns an error when the connection has ended, and nil when ctx has.
 func (db *DB) watchLock(ctx context.Context, conn *pgx.Conn) error {
 	for ctx.Err() == nil {
-		// A notification never comes: this reads, so that the end of the connection is seen at once.
+		// A notification never comes: this reads, so that the end of the connection is seen at
+		// once.
 		idle, cancel := context.WithTimeout(ctx, watchPause)
 		ended := conn.PgConn().WaitForNotification(idle)
 		cancel()

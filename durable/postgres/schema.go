@@ -11,12 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// layouts are the steps from each layout of the shared tables to the next. The table relist_meta says how many of them a schema has
-// had. A step is never changed after a release: a new one follows it. If somebody has dropped one of the tables, all steps are taken
-// again, so they leave alone what is there. %[1]s is the quoted name of the schema.
+// layouts are the steps from each layout of the shared tables to the next. The table relist_meta
+// says how many of them a schema has had. A step is never changed after a release: a new one
+// follows it. If somebody has dropped one of the tables, all steps are taken again, so they leave
+// alone what is there. %[1]s is the quoted name of the schema.
 //
-// relist_state keeps the state as json, not jsonb: the key of an unsure key is what a server has sent, and jsonb does not take all
-// of it. Its rows are changed twice in each transaction, so a page keeps room for newer versions of them.
+// relist_state keeps the state as json, not jsonb: the key of an unsure key is what a server has
+// sent, and jsonb does not take all of it. Its rows are changed twice in each transaction, so a
+// page keeps room for newer versions of them.
 var layouts = []string{
 	`
 	CREATE TABLE %[2]s %[1]s.relist_tables (
@@ -56,7 +58,8 @@ var layouts = []string{
 // sharedTables are those of layouts.
 var sharedTables = []string{"relist_tables", "relist_state", "relist_gaps"}
 
-// migrate creates the schema and its shared tables, or brings them up to date, or makes those again that somebody has dropped.
+// migrate creates the schema and its shared tables, or brings them up to date, or makes those again
+// that somebody has dropped.
 func (db *DB) migrate(ctx context.Context, tx pgx.Tx) error {
 	schema := pgx.Identifier{db.opts.Schema}.Sanitize()
 	var exists bool
@@ -146,8 +149,8 @@ func (db *DB) run(ctx context.Context, tx pgx.Tx, sql string) error {
 	return err
 }
 
-// lockNumber returns the number of an advisory lock. All locks of a database have numbers in one space, so those of relist are
-// hashes, which other programs hardly use.
+// lockNumber returns the number of an advisory lock. All locks of a database have numbers in one
+// space, so those of relist are hashes, which other programs hardly use.
 func lockNumber(what, schema string) int64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "relist %s %s", what, schema) // a hash returns no error

@@ -4,9 +4,10 @@ import "strings"
 
 // statements are those of one table.
 //
-// Each row has a statement of its own, and all of them are sent together, before the answer to the first. COPY into a temporary
-// table, and one statement with arrays, were measured with 1, 8 and 500 rows: both cost the server more for every number of rows,
-// because each object is copied once or twice more.
+// Each row has a statement of its own, and all of them are sent together, before the answer to the
+// first. COPY into a temporary table, and one statement with arrays, were measured with 1, 8 and
+// 500 rows: both cost the server more for every number of rows, because each object is copied once
+// or twice more.
 type statements struct {
 	held, keys, load, first, begin, put, remove, commit  string
 	reform, end, record, endUnrecorded, recordRows       string
@@ -31,28 +32,32 @@ func (db *DB) statements(table string) statements {
 
 		first: sql(`INSERT INTO $S (table_name, cluster, epoch, version, current_at, committed, state, recorded, recorded_version)
 			VALUES ($1, $2, 0, '', now(), now(), '{}', true, '') ON CONFLICT DO NOTHING`),
-		// If another transaction has changed the row and has not ended, this waits. Then READ COMMITTED looks at the WHERE again,
-		// with the row as it was committed. From here on, this transaction has the row, so no other program changes the rows of the
-		// copy, and each later statement sees all that was committed before. A stricter level would guard nothing more, and fail more
-		// often.
+		// If another transaction has changed the row and has not ended, this waits. Then READ
+		// COMMITTED looks at the WHERE again, with the row as it was committed. From here on, this
+		// transaction has the row, so no other program changes the rows of the copy, and each later
+		// statement sees all that was committed before. A stricter level would guard nothing more,
+		// and fail more often.
 		begin: sql(`UPDATE $S SET epoch = epoch WHERE table_name = $1 AND cluster = $2 AND epoch = $3 AND version = $4
 			RETURNING now(), committed > now(), least(current_at, now()), recorded, recorded_version, CASE WHEN recorded_at > now() THEN now() ELSE recorded_at END`),
-		// Opening the copy, which changes the epoch, says nothing about its rows: a program that opens it again and again and writes
-		// nothing must not look alive.
+		// Opening the copy, which changes the epoch, says nothing about its rows: a program that
+		// opens it again and again and writes nothing must not look alive.
 		commit: sql(`UPDATE $S SET epoch = $3, version = $4, current_at = $5, committed = CASE WHEN epoch = $3 THEN $6 ELSE committed END, state = $7, recorded = $8, recorded_version = $9, recorded_at = $10
 			WHERE table_name = $1 AND cluster = $2`),
 
-		// A row that is equal already is left out before the INSERT: ON CONFLICT would lock it, which writes it. Objects are compared
-		// last: usually the version says enough, and the object of the row need not be read.
+		// A row that is equal already is left out before the INSERT: ON CONFLICT would lock it,
+		// which writes it. Objects are compared last: usually the version says enough, and the
+		// object of the row need not be read.
 		put: sql(`INSERT INTO $T (cluster, key, uid, resource_version, object) SELECT $1, $2, $3, $4, $5::jsonb
 			WHERE NOT EXISTS (SELECT FROM $T WHERE cluster = $1 AND key = $2 AND uid = $3 AND resource_version = $4 AND object = $5::jsonb)
 			ON CONFLICT (cluster, key) DO UPDATE SET uid = excluded.uid, resource_version = excluded.resource_version, object = excluded.object`),
 		remove: sql(`DELETE FROM $T WHERE cluster = $1 AND key = $2`),
 
-		// A state that is the same version in another form, for example because the program now drops other members, is replaced.
+		// A state that is the same version in another form, for example because the program now
+		// drops other members, is replaced.
 		reform: sql(`UPDATE $H SET object = $5 WHERE cluster = $1 AND key = $2 AND to_time IS NULL
 			AND uid = $3 AND resource_version = $4 AND object <> $5`),
-		// A Put with another UID ends the state of an object whose deletion nobody saw. Some servers set no UID: "" is no other one.
+		// A Put with another UID ends the state of an object whose deletion nobody saw. Some
+		// servers set no UID: "" is no other one.
 		end: sql(`UPDATE $H SET to_time = $3,
 			to_version = CASE WHEN $4::text = 'put' AND uid <> $5 AND uid <> '' AND $5 <> '' THEN NULL ELSE $7::text END,
 			ended = CASE WHEN $4::text = 'put' AND uid <> $5 AND uid <> '' AND $5 <> '' THEN 'inferred' ELSE $4::text END

@@ -14,8 +14,8 @@ import (
 	"github.com/relist-go/relist/durable"
 )
 
-// maxCluster bounds the name of a cluster, because it is in an index together with the key: an entry has 2,704 bytes at most, see
-// also maxNameBytes.
+// maxCluster bounds the name of a cluster, because it is in an index together with the key: an
+// entry has 2,704 bytes at most, see also maxNameBytes.
 const maxCluster = 253
 
 // table is a Table that was checked.
@@ -40,8 +40,9 @@ func prepare(t durable.Table) (table, error) {
 	return out, nil
 }
 
-// created is the time of creation. A cast from text to timestamptz depends on settings of the session, so it cannot be in a
-// generated column; and a text that is no time must not refuse the row. A day that the month lacks becomes one of the next month.
+// created is the time of creation. A cast from text to timestamptz depends on settings of the
+// session, so it cannot be in a generated column; and a text that is no time must not refuse the
+// row. A day that the month lacks becomes one of the next month.
 const created = `CASE WHEN object #>> '{metadata,creationTimestamp}'
 		~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
 	THEN (make_date(left(object #>> '{metadata,creationTimestamp}', 4)::int, substr(object #>> '{metadata,creationTimestamp}', 6, 2)::int, 1)
@@ -108,7 +109,8 @@ func (db *DB) make(ctx context.Context, conn *pgx.Conn, t table) error {
 			if err := db.run(ctx, tx, fmt.Sprintf(historySQL, db.name(history), db.compression)); err != nil {
 				return err
 			}
-			// The next transaction of each copy writes the present states down, also if somebody has dropped a history.
+			// The next transaction of each copy writes the present states down, also if somebody
+			// has dropped a history.
 			if _, err := tx.Exec(ctx, `UPDATE `+db.name("relist_state")+` SET recorded = false, recorded_version = '', recorded_at = NULL
 				WHERE table_name = $1`, t.Name); err != nil {
 				return err
@@ -158,7 +160,8 @@ func (db *DB) register(ctx context.Context, tx pgx.Tx, t table) (had []column, k
 	return had, known, err
 }
 
-// makeTable makes a table. If somebody has dropped one that was known, the rows that its states are about are gone, too.
+// makeTable makes a table. If somebody has dropped one that was known, the rows that its states are
+// about are gone, too.
 func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) error {
 	if err := db.run(ctx, tx, fmt.Sprintf(tableSQL, db.name(t.Name), db.compression)); err != nil || !known {
 		return err
@@ -167,10 +170,10 @@ func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) err
 	return err
 }
 
-// changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a generated column would make ALTER
-// TABLE write the table again, and a transaction that had begun before would see no row in it. It does see
-// the present columns, because a definition is not part of a snapshot.
-// https://www.postgresql.org/docs/current/mvcc-caveats.html
+// changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a
+// generated column would make ALTER TABLE write the table again, and a transaction that had begun
+// before would see no row in it. It does see the present columns, because a definition is not part
+// of a snapshot. https://www.postgresql.org/docs/current/mvcc-caveats.html
 func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string, had []column, there bool) error {
 	if !there {
 		had = nil
@@ -200,8 +203,8 @@ func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string
 	return db.run(ctx, tx, sql+db.triggerSQL(t, name)+strings.Join(indexes, " "))
 }
 
-// triggerSQL makes the trigger that sets the columns of t. It is not the statements of a Copy that do, because another program may
-// change the columns while this one writes.
+// triggerSQL makes the trigger that sets the columns of t. It is not the statements of a Copy that
+// do, because another program may change the columns while this one writes.
 func (db *DB) triggerSQL(t table, name string) string {
 	function := db.name(name + "_columns")
 	sql := fmt.Sprintf("DROP FUNCTION IF EXISTS %s() CASCADE;", function)

@@ -59,13 +59,15 @@ func (c *Copy[T]) Begin(ctx context.Context, current durable.State, list bool) (
 	return t, nil
 }
 
-// begin makes sure that no other program writes to the copy: the first statement changes the state's row, and must change one.
+// begin makes sure that no other program writes to the copy: the first statement changes the
+// state's row, and must change one.
 func (t *tx[T]) begin(ctx context.Context) error {
 	c := t.c
 	batch := &pgx.Batch{}
 	batch.Queue("begin isolation level read committed")
 	if t.first {
-		// The first transaction of all. If two programs come here, the second one waits for the first, and is fenced.
+		// The first transaction of all. If two programs come here, the second one waits for the
+		// first, and is fenced.
 		batch.Queue(c.sql.first, c.table.Name, c.table.Cluster)
 	}
 	batch.Queue(c.sql.begin, c.table.Name, c.table.Cluster, t.current.Epoch, t.current.Point.Version).QueryRow(func(row pgx.Row) error {
@@ -78,8 +80,8 @@ func (t *tx[T]) begin(ctx context.Context) error {
 	return c.conn.SendBatch(ctx, batch).Close()
 }
 
-// maxBytes is about how much JSON is sent at once. It bounds memory: the driver copies the values, and its buffer grows by doubling. A
-// batch of 4 MB waits for the server 16 times.
+// maxBytes is about how much JSON is sent at once. It bounds memory: the driver copies the values,
+// and its buffer grows by doubling. A batch of 4 MB waits for the server 16 times.
 const maxBytes = 256 << 10
 
 // Write implements [durable.Tx].
@@ -181,7 +183,8 @@ func (t *tx[T]) commit(ctx context.Context, next durable.State) error {
 	return c.conn.SendBatch(ctx, batch).Close()
 }
 
-// Rollback implements [durable.Tx]. If the server does not answer, the connection is closed, which ends the transaction, too.
+// Rollback implements [durable.Tx]. If the server does not answer, the connection is closed, which
+// ends the transaction, too.
 func (t *tx[T]) Rollback() error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()

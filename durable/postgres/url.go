@@ -15,12 +15,13 @@ var (
 		"in a password, write / as %2F, ? as %3F, # as %23 and @ as %40")
 )
 
-// ParseURL reads the address of a database as [Open] does, for a program that reads the tables. An error does not say what is wrong:
-// any part of an address that cannot be read may be a part of the password.
+// ParseURL reads the address of a database as [Open] does, for a program that reads the tables. An
+// error does not say what is wrong: any part of an address that cannot be read may be a part of the
+// password.
 func ParseURL(url string) (*pgx.ConnConfig, error) {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
-		// In postgres://user:12/34@host/db, the host is "user", the port 12, and the database "34@host/db". An error of the
-		// connection would show these.
+		// In postgres://user:12/34@host/db, the host is "user", the port 12, and the database
+		// "34@host/db". An error of the connection would show these.
 		if end := strings.IndexAny(rest, "/?#"); end >= 0 && strings.Contains(rest[end:], "@") {
 			return nil, errUnescaped
 		}

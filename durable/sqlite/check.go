@@ -15,11 +15,12 @@ const maxDepth = 1000
 
 var errNotObject = errors.New("not a JSON object")
 
-// Check returns an error if a Copy cannot store an object as it is: if it is not one JSON object in UTF-8, or is nested more than
-// 1,000 deep.
+// Check returns an error if a Copy cannot store an object as it is: if it is not one JSON object in
+// UTF-8, or is nested more than 1,000 deep.
 //
-// A [Copy] cannot leave out an object, so a program calls Check before, in listwatch.Options.Transform: then the reflector keeps the
-// key in quarantine, reports it, and continues.
+// A [Copy] cannot leave out an object, so a program calls Check before, in
+// listwatch.Options.Transform: then the reflector keeps the key in quarantine, reports it, and
+// continues.
 func Check(object []byte) error {
 	if k := jsontext.Value(object).Kind(); k != '{' {
 		return fmt.Errorf("sqlite: %w", errNotObject)

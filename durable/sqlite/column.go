@@ -17,8 +17,8 @@ type column struct {
 	Path string `json:"path"` // of SQLite's JSON functions
 }
 
-// columnOf turns .a.b[0]["c.d"] into $."a"."b"[0]."c.d", the path of SQLite's JSON functions. They have no way to write some names.
-// https://www.sqlite.org/json1.html#path_arguments
+// columnOf turns .a.b[0]["c.d"] into $."a"."b"[0]."c.d", the path of SQLite's JSON functions. They
+// have no way to write some names. https://www.sqlite.org/json1.html#path_arguments
 func columnOf(c tables.Column) (column, error) {
 	path := "$"
 	for _, step := range c.Path {

@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// The conformance test for a Copy, with a history and an index, so that every statement is run, and beside the row of another cluster.
+// The conformance test for a Copy, with a history and an index, so that every statement is run, and
+// beside the row of another cluster.
 func TestConformance(t *testing.T) {
 	table := durable.Table{Resource: pods, Cluster: "east", Columns: []string{"node=.spec.nodeName"}, History: time.Hour}
 	durabletest.Test(t, func(t testing.TB) durabletest.Place[*listwatch.Raw] {
@@ -73,7 +74,8 @@ func writeWest(t testing.TB, path string, table durable.Table) {
 	}
 }
 
-// differences are the rows that are no present state of the history, the present states that are no row, and a row of west that is lost.
+// differences are the rows that are no present state of the history, the present states that are no
+// row, and a row of west that is lost.
 const differences = `WITH now AS (SELECT cluster, key, uid, resource_version, object FROM pods),
 	present AS (SELECT cluster, key, uid, resource_version, object FROM pods_history WHERE to_time IS NULL)
 	SELECT 'row', key FROM (SELECT * FROM now EXCEPT SELECT * FROM present)

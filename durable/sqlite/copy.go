@@ -18,7 +18,8 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a connection of its own.
+// Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a
+// connection of its own.
 type Copy[T any] struct {
 	db     *DB
 	table  table
@@ -35,9 +36,9 @@ type Copy[T any] struct {
 	walAt  time.Time    // when the log may be emptied again
 }
 
-// New returns a Copy in db, and makes its tables or changes their columns. For that it waits for other writers of the file, as long as
-// [Options].BusyTimeout says. encode returns the JSON of an object, which [Check] accepts; it is called for each object that is
-// written.
+// New returns a Copy in db, and makes its tables or changes their columns. For that it waits for
+// other writers of the file, as long as [Options].BusyTimeout says. encode returns the JSON of an
+// object, which [Check] accepts; it is called for each object that is written.
 func New[T any](db *DB, t durable.Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
 	checked, err := prepare(t)
 	if err != nil {
@@ -90,7 +91,8 @@ func (c *Copy[T]) open(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connection. What is not committed is dropped. Close the DB instead to close all of its copies.
+// Close closes the connection. What is not committed is dropped. Close the DB instead to close all
+// of its copies.
 func (c *Copy[T]) Close() error {
 	c.db.forget(c)
 	return c.close()
@@ -182,7 +184,8 @@ func (c *Copy[T]) load() (state durable.State, err error) {
 	return state, nil
 }
 
-// moved returns an error if the path names another file than the one that is open. Nobody would see what is written to that.
+// moved returns an error if the path names another file than the one that is open. Nobody would see
+// what is written to that.
 func (c *Copy[T]) moved() error {
 	if c.conn == nil {
 		return nil

@@ -16,12 +16,14 @@ import (
 
 // Options configure a [DB]. The zero value is ready for use.
 type Options struct {
-	// BusyTimeout is how long a transaction waits for another writer of the file before it fails. The end of the context ends the wait,
-	// too. If zero, 30 seconds are used. If negative, only the context ends the wait.
+	// BusyTimeout is how long a transaction waits for another writer of the file before it fails.
+	// The end of the context ends the wait, too. If zero, 30 seconds are used. If negative, only
+	// the context ends the wait.
 	BusyTimeout time.Duration
 
-	// Shared: other processes that set it may open the file for writing at the same time. The copies of two processes must differ
-	// then. If they do not, one of the two is told [durable.ErrFenced].
+	// Shared: other processes that set it may open the file for writing at the same time. The
+	// copies of two processes must differ then. If they do not, one of the two is told
+	// [durable.ErrFenced].
 	Shared bool
 }
 
@@ -40,13 +42,15 @@ type DB struct {
 // closer is what a DB knows of its copies.
 type closer interface{ close() error }
 
-// Open opens the file, and makes it if there is none. It returns an error if another process has opened the file ([ErrLocked]), if the file
-// belongs to another program, or if a newer version of this package has made it. A file of an older version is migrated. Only the owner
-// of a new file can read it, because copies may have secrets; a file that is there keeps its permissions. If a killed program has left a
-// write-ahead log, Open reads the whole file, and returns an error if the two do not fit together.
+// Open opens the file, and makes it if there is none. It returns an error if another process has
+// opened the file ([ErrLocked]), if the file belongs to another program, or if a newer version of
+// this package has made it. A file of an older version is migrated. Only the owner of a new file
+// can read it, because copies may have secrets; a file that is there keeps its permissions. If a
+// killed program has left a write-ahead log, Open reads the whole file, and returns an error if the
+// two do not fit together.
 //
-// While the DB is open, a file beside it, with ".lock" after its name, is locked. With Options.Shared, other
-// processes that set it can lock it, too. That file stays, and is empty.
+// While the DB is open, a file beside it, with ".lock" after its name, is locked. With
+// Options.Shared, other processes that set it can lock it, too. That file stays, and is empty.
 func Open(path string, opts Options) (*DB, error) {
 	if path == "" || path == ":memory:" {
 		return nil, fmt.Errorf("sqlite: open %q: want the path of a file, because each copy has a connection of its own", path)
@@ -100,7 +104,8 @@ func (db *DB) forget(c closer) {
 	delete(db.copies, c)
 }
 
-// connect returns a new connection to the file, which has the schema of this package, and what identifies the file.
+// connect returns a new connection to the file, which has the schema of this package, and what
+// identifies the file.
 func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err error) {
 	if err := makePrivate(db.path); err != nil {
 		return nil, nil, fmt.Errorf("sqlite: open: %w", err)
@@ -140,8 +145,8 @@ func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err e
 	if err := db.migrate(conn); err != nil {
 		return nil, nil, db.explain(ctx, "make the tables of relist", err)
 	}
-	// SQLite opens a file that must not be written without an error, so this tries to write nothing. If another connection writes
-	// just now, the file can be written.
+	// SQLite opens a file that must not be written without an error, so this tries to write
+	// nothing. If another connection writes just now, the file can be written.
 	conn.SetBusyTimeout(0)
 	err = exec(conn, "UPDATE relist_state SET epoch = epoch WHERE FALSE", nil)
 	conn.SetBlockOnBusy()
@@ -155,7 +160,8 @@ func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err e
 	return conn, info, nil
 }
 
-// makePrivate makes an empty file that only its owner can read, if there is no file. SQLite gives the files beside it the same rights.
+// makePrivate makes an empty file that only its owner can read, if there is no file. SQLite gives
+// the files beside it the same rights.
 func makePrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -167,8 +173,8 @@ func makePrivate(path string) error {
 	return file.Close()
 }
 
-// interruptible lets the end of ctx interrupt what conn does, and the end of limit, too, if that is not negative. The caller
-// calls stop when conn is done.
+// interruptible lets the end of ctx interrupt what conn does, and the end of limit, too, if that is
+// not negative. The caller calls stop when conn is done.
 func interruptible(ctx context.Context, conn *driver.Conn, limit time.Duration) (stop func()) {
 	cancel := func() {}
 	if limit >= 0 {

@@ -7,7 +7,8 @@ import (
 	driver "zombiezen.com/go/sqlite"
 )
 
-// exec runs a statement, which the connection keeps for the next time, and calls row for each row of its result.
+// exec runs a statement, which the connection keeps for the next time, and calls row for each row
+// of its result.
 func exec(conn *driver.Conn, query string, row func(*driver.Stmt), args ...any) error {
 	stmt, err := conn.Prepare(query)
 	if err != nil {
@@ -53,8 +54,8 @@ func number(to *int64) func(*driver.Stmt) {
 	return func(s *driver.Stmt) { *to = s.ColumnInt64(0) }
 }
 
-// stopped reports whether a statement that ended with code may have been stopped by its context: a running one is interrupted,
-// and one that waits for a lock gives up.
+// stopped reports whether a statement that ended with code may have been stopped by its context: a
+// running one is interrupted, and one that waits for a lock gives up.
 func stopped(code driver.ResultCode) bool {
 	return code == driver.ResultInterrupt || code == driver.ResultBusy
 }

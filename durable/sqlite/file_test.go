@@ -201,8 +201,8 @@ func TestCorruptPage(t *testing.T) {
 	}
 }
 
-// A program was killed, and left its log. A backup that is copied over the file gets the commits of that log. It is as it was when
-// the log is deleted.
+// A program was killed, and left its log. A backup that is copied over the file gets the commits of
+// that log. It is as it was when the log is deleted.
 func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	rows := func(version string, from, to int) {
@@ -262,7 +262,8 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 	restored.db.Close()
 }
 
-// Somebody deletes or replaces the file while it is open: the copy begins again in the file that has the name.
+// Somebody deletes or replaces the file while it is open: the copy begins again in the file that
+// has the name.
 func TestMovedFile(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))

@@ -6,12 +6,13 @@ import (
 	"github.com/relist-go/relist/durable"
 )
 
-// maxPruned is how many former states one commit removes: after a long pause, a commit must not take minutes. A commit that ends more
-// states removes as many as it ends, so that the history does not grow.
+// maxPruned is how many former states one commit removes: after a long pause, a commit must not
+// take minutes. A commit that ends more states removes as many as it ends, so that the history does
+// not grow.
 const maxPruned = 1000
 
-// record writes the state that a Put has brought, and ends the one before. A state that is the same version in another
-// form, for example because the program now drops other members, replaces it.
+// record writes the state that a Put has brought, and ends the one before. A state that is the same
+// version in another form, for example because the program now drops other members, replaces it.
 func (t *tx[T]) record(now string, change durable.Change[T], namespace, name string, data []byte) error {
 	c, meta := t.c, change.Meta
 	if err := exec(c.conn, c.sql.reform, nil, c.table.Cluster, meta.Key, string(meta.UID), meta.ResourceVersion, data); err != nil {
@@ -26,7 +27,8 @@ func (t *tx[T]) record(now string, change durable.Change[T], namespace, name str
 	return exec(c.conn, c.sql.record, nil, c.table.Cluster, meta.Key, namespace, name, string(meta.UID), meta.ResourceVersion, now, data)
 }
 
-// end ends the present state of a key. The version is known if the change came as an event: then nothing was in between.
+// end ends the present state of a key. The version is known if the change came as an event: then
+// nothing was in between.
 func (t *tx[T]) end(now string, change durable.Change[T]) error {
 	var version any
 	if !t.list && (change.Op == durable.Put || change.Op == durable.Deleted) {
@@ -65,8 +67,9 @@ func (t *tx[T]) recordGap(next durable.State, now string) error {
 	return nil
 }
 
-// clamp makes times that are later than now the present one, because the clock was set back. Otherwise such states would stay until
-// the clock comes there again, and all that follow would have the same time.
+// clamp makes times that are later than now the present one, because the clock was set back.
+// Otherwise such states would stay until the clock comes there again, and all that follow would
+// have the same time.
 func (t *tx[T]) clamp() error {
 	c := t.c
 	for _, statement := range c.sql.clamp {
@@ -97,7 +100,8 @@ func (t *tx[T]) addGap(kind string, from place, toVersion, toTime any) error {
 		nil, t.c.table.Name, t.c.table.Cluster, kind, from.version, from.at, toVersion, toTime)
 }
 
-// recordAgain makes the present states of the history those of the rows, after transactions that wrote no history.
+// recordAgain makes the present states of the history those of the rows, after transactions that
+// wrote no history.
 func (t *tx[T]) recordAgain() error {
 	c, now := t.c, t.now()
 	if err := exec(c.conn, c.sql.endUnrecorded, nil, c.table.Cluster, now); err != nil {

@@ -95,8 +95,8 @@ func TestHistoryOfALongList(t *testing.T) {
 	})
 }
 
-// A list may be at the version that the copy has, and still end states: of an object that could not be read before, or of another
-// history, after a backup was restored.
+// A list may be at the version that the copy has, and still end states: of an object that could not
+// be read before, or of another history, after a backup was restored.
 func TestHistoryOfAListAtTheSameVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)
@@ -168,7 +168,8 @@ func TestHistoryOffInAFirstList(t *testing.T) {
 	r.db.Close()
 }
 
-// Former states go when they are older than the retention, 1,000 in each commit at most; present ones stay.
+// Former states go when they are older than the retention, 1,000 in each commit at most; present
+// ones stay.
 func TestRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)
@@ -209,8 +210,8 @@ func TestRetentionOfLargeTransactions(t *testing.T) {
 	})
 }
 
-// The clock was a year ahead for a while. When it is right again, states still follow each other, have times of their own, and are
-// pruned.
+// The clock was a year ahead for a while. When it is right again, states still follow each other,
+// have times of their own, and are pruned.
 func TestHistoryWithAClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)

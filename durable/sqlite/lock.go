@@ -57,12 +57,13 @@ func (e *worded) Error() string { return e.text }
 
 func (e *worded) Unwrap() error { return e.err }
 
-// ErrLocked is the error of [Open] if another process has opened the file for writing, and one of the two has not set Options.Shared.
+// ErrLocked is the error of [Open] if another process has opened the file for writing, and one of
+// the two has not set Options.Shared.
 var ErrLocked = errors.New("another program has opened it")
 
-// lock locks a file beside path until the process ends. SQLite itself does it, as a transaction that excludes all others, or all
-// that are not shared, because it knows how to lock on every system. The file of the database cannot be used for that, because then
-// nobody could read it.
+// lock locks a file beside path until the process ends. SQLite itself does it, as a transaction
+// that excludes all others, or all that are not shared, because it knows how to lock on every
+// system. The file of the database cannot be used for that, because then nobody could read it.
 func lock(path string, shared bool) (*driver.Conn, error) {
 	name := path + ".lock"
 	conn, err := driver.OpenConn(name, driver.OpenReadWrite|driver.OpenCreate)
@@ -89,8 +90,9 @@ func lock(path string, shared bool) (*driver.Conn, error) {
 	return conn, nil
 }
 
-// whyNoLock tries to make a file in the folder: SQLite does not say what the system said. It is a file of another name, because to
-// close the locked one would end the locks that this process has on it.
+// whyNoLock tries to make a file in the folder: SQLite does not say what the system said. It is a
+// file of another name, because to close the locked one would end the locks that this process has
+// on it.
 func whyNoLock(name string, err error) error {
 	folder := filepath.Dir(name)
 	file, failed := os.CreateTemp(folder, filepath.Base(name)+".*")

@@ -55,7 +55,8 @@ func (r *rig) commitLarge(i int) {
 	r.commit(false, "7", p)
 }
 
-// There is a reader at every moment, because one begins before the other ends. The log does not grow with the number of commits.
+// There is a reader at every moment, because one begins before the other ends. The log does not
+// grow with the number of commits.
 func TestLogStaysSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newLogRig(t)
@@ -93,7 +94,8 @@ func TestLogStaysSmall(t *testing.T) {
 	})
 }
 
-// A reader that does not end keeps the log, and no commit fails because of it, nor waits again and again.
+// A reader that does not end keeps the log, and no commit fails because of it, nor waits again and
+// again.
 func TestLogOfALongReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newLogRig(t)

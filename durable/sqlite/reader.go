@@ -22,11 +22,12 @@ type Reader struct {
 	opened os.FileInfo // of a file that is read as if it could not change; nil otherwise
 }
 
-// OpenReader opens a file of copies for reading, also while another program writes to it. A query, or a transaction of several, sees
-// all copies as they were at one moment: always whole commits.
+// OpenReader opens a file of copies for reading, also while another program writes to it. A query,
+// or a transaction of several, sees all copies as they were at one moment: always whole commits.
 //
-// To read a file that no program has open, SQLite makes two files beside it. If it cannot make them, the Reader reads the file as if it
-// could not change, and does not see what a program writes from then on: see [Reader.Close].
+// To read a file that no program has open, SQLite makes two files beside it. If it cannot make
+// them, the Reader reads the file as if it could not change, and does not see what a program writes
+// from then on: see [Reader.Close].
 //
 // Any other program that knows SQLite reads the file as well.
 func OpenReader(path string) (*Reader, error) {
@@ -56,7 +57,8 @@ func OpenReader(path string) (*Reader, error) {
 	return nil, db.explain(context.Background(), "open for reading", err)
 }
 
-// readersWait is how long a reader waits for a lock: somebody who has to recover the log of a killed program keeps it for a moment.
+// readersWait is how long a reader waits for a lock: somebody who has to recover the log of a
+// killed program keeps it for a moment.
 const readersWait = 10 * time.Second
 
 func openReader(name string) (*Reader, error) {
@@ -87,7 +89,8 @@ func hasLog(path string) bool {
 	return err == nil && log.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// Check reads the whole file, and returns an error if it is damaged. It does not compare the rows with a server.
+// Check reads the whole file, and returns an error if it is damaged. It does not compare the rows
+// with a server.
 func (r *Reader) Check(ctx context.Context) error {
 	defer interruptible(ctx, r.Conn, noLimit)()
 	found := ""
@@ -103,8 +106,8 @@ func (r *Reader) Check(ctx context.Context) error {
 	return nil
 }
 
-// checkLog returns an error if a program was killed, and the log that it has left is not that of the file. SQLite does not notice that, and
-// moves the log into the file. checkLog only reads.
+// checkLog returns an error if a program was killed, and the log that it has left is not that of
+// the file. SQLite does not notice that, and moves the log into the file. checkLog only reads.
 func (db *DB) checkLog() error {
 	if !hasLog(db.path) {
 		return nil

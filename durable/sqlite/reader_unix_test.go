@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/durable/sqlite"
 )
 
-// Copies may have secrets, so nobody but the owner of a new file reads it, or the files beside it. Whoever gives others the right to
-// read it keeps that.
+// Copies may have secrets, so nobody but the owner of a new file reads it, or the files beside it.
+// Whoever gives others the right to read it keeps that.
 func TestPermissions(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	want := func(mode fs.FileMode) {
@@ -41,7 +41,8 @@ func TestPermissions(t *testing.T) {
 	want(0o640)
 }
 
-// A reader that cannot make files beside a copy that no program has open reads it, and learns if a program begins to write meanwhile.
+// A reader that cannot make files beside a copy that no program has open reads it, and learns if a
+// program begins to write meanwhile.
 func TestReaderThatCannotMakeFiles(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))

@@ -6,11 +6,12 @@ import (
 	driver "zombiezen.com/go/sqlite"
 )
 
-// applicationID marks a file as one of this package: "rlst". https://www.sqlite.org/pragma.html#pragma_application_id
+// applicationID marks a file as one of this package: "rlst".
+// https://www.sqlite.org/pragma.html#pragma_application_id
 const applicationID = 0x726c7374
 
-// sharedTable is a table that all copies of a file share, as the first migration makes it. The columns of a resource's own table are in
-// table.go.
+// sharedTable is a table that all copies of a file share, as the first migration makes it. The
+// columns of a resource's own table are in table.go.
 type sharedTable struct{ name, definition string }
 
 var sharedTables = []sharedTable{
@@ -47,9 +48,10 @@ var sharedTables = []sharedTable{
 	)`},
 }
 
-// migrations lead from one version of the schema to the next. PRAGMA user_version says how many of them a file has had. A
-// migration is never changed after a release: a new one is added. If somebody has dropped a table, all of them run again, so they leave
-// alone what is there. Tables of resources come and go with [New].
+// migrations lead from one version of the schema to the next. PRAGMA user_version says how many of
+// them a file has had. A migration is never changed after a release: a new one is added. If
+// somebody has dropped a table, all of them run again, so they leave alone what is there. Tables of
+// resources come and go with [New].
 var migrations = [][]string{
 	append(createShared(), `CREATE INDEX IF NOT EXISTS "relist_gaps.time" ON relist_gaps (table_name, cluster, to_time)`),
 }
@@ -61,7 +63,8 @@ func createShared() (statements []string) {
 	return statements
 }
 
-// hasShared reports whether the tables that all copies share are there: somebody may have dropped one.
+// hasShared reports whether the tables that all copies share are there: somebody may have dropped
+// one.
 func hasShared(conn *driver.Conn) (bool, error) {
 	for _, t := range sharedTables {
 		var n int64
@@ -145,7 +148,8 @@ func immediate(conn *driver.Conn, f func() error) error {
 	return err
 }
 
-// rollback ends a transaction if there is one. It cannot fail in a way that matters: a connection that keeps its transaction is closed.
+// rollback ends a transaction if there is one. It cannot fail in a way that matters: a connection
+// that keeps its transaction is closed.
 func rollback(conn *driver.Conn) {
 	conn.SetInterrupt(nil)
 	if !conn.AutocommitEnabled() {

@@ -35,13 +35,15 @@ func prepare(t durable.Table) (table, error) {
 	return out, nil
 }
 
-// generated are columns that every table has besides those that the program has named. Nothing is stored for them,
-// but SQLite computes them at each write as well, which is a fifth of the time of a first copy.
+// generated are columns that every table has besides those that the program has named. Nothing is
+// stored for them, but SQLite computes them at each write as well, which is a fifth of the time of
+// a first copy.
 const generated = `
 	labels  TEXT GENERATED ALWAYS AS (object -> '$.metadata.labels') VIRTUAL,
 	created TEXT GENERATED ALWAYS AS (object ->> '$.metadata.creationTimestamp') VIRTUAL,`
 
-// made reports whether the tables of t are as they should be. Then nothing waits for another copy's transaction.
+// made reports whether the tables of t are as they should be. Then nothing waits for another copy's
+// transaction.
 func (t table) made(conn *driver.Conn) (bool, error) {
 	columns, err := json.Marshal(t.columns)
 	if err != nil {
@@ -74,7 +76,8 @@ func (t table) make(conn *driver.Conn) error {
 			return err
 		}
 		if !there {
-			// If somebody has dropped one that was known, the rows that its states are about are gone, too.
+			// If somebody has dropped one that was known, the rows that its states are about are
+			// gone, too.
 			had = nil
 			if err := exec(conn, "UPDATE relist_state SET version = '', recorded = 0 WHERE table_name = ?", nil, t.Name); err != nil {
 				return err
@@ -103,7 +106,8 @@ func (t table) make(conn *driver.Conn) error {
 		if there {
 			had = known
 		} else {
-			// The next transaction of each copy writes the present states down, also if somebody has dropped a history.
+			// The next transaction of each copy writes the present states down, also if somebody
+			// has dropped a history.
 			had = nil
 			if err := exec(conn, "UPDATE relist_state SET recorded = 0, recorded_version = '', recorded_at = '' WHERE table_name = ?", nil, t.Name); err != nil {
 				return err
@@ -173,8 +177,8 @@ func (t table) register(conn *driver.Conn) (had []column, err error) {
 		ON CONFLICT (table_name) DO UPDATE SET columns = excluded.columns`, nil, t.Name, t.Resource.Group, t.Resource.Resource, string(now))
 }
 
-// changeColumns gives a table the columns of t. The columns are computed from the object when they are read, and only their indexes
-// are stored. So no row is written for that.
+// changeColumns gives a table the columns of t. The columns are computed from the object when they
+// are read, and only their indexes are stored. So no row is written for that.
 func (t table) changeColumns(conn *driver.Conn, name string, had []column) error {
 	for _, c := range had {
 		if slices.Contains(t.columns, c) {

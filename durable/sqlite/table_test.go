@@ -13,8 +13,8 @@ import (
 	"github.com/relist-go/relist/durable/sqlite"
 )
 
-// Before 3.51.3, a checkpoint could damage a file that two connections write to, and each copy has a connection:
-// https://www.sqlite.org/wal.html#walresetbug
+// Before 3.51.3, a checkpoint could damage a file that two connections write to, and each copy has
+// a connection: https://www.sqlite.org/wal.html#walresetbug
 func TestVersionOfSQLite(t *testing.T) {
 	if driver.VersionNumber < 3051003 {
 		t.Errorf("SQLite is %s: modernc.org/sqlite must be newer", driver.Version)
@@ -79,8 +79,8 @@ func TestColumns(t *testing.T) {
 	r.commit(false, "7", odd)
 }
 
-// If somebody drops a table, everything is listed, whatever columns there are now, and the history ends what it has as present. If
-// somebody drops the history, it begins again with the rows.
+// If somebody drops a table, everything is listed, whatever columns there are now, and the history
+// ends what it has as present. If somebody drops the history, it begins again with the rows.
 func TestDroppedTable(t *testing.T) {
 	for _, columns := range [][]string{nil, {"node=.spec.nodeName"}, {"image=.spec.containers[0].image"}} {
 		table := durable.Table{Columns: []string{"node=.spec.nodeName"}, History: time.Hour}
@@ -125,7 +125,8 @@ func TestDroppedSharedTable(t *testing.T) {
 	}
 }
 
-// If somebody drops relist_state while the history is off, the history continues with the rows as they are.
+// If somebody drops relist_state while the history is off, the history continues with the rows as
+// they are.
 func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
 	table := durable.Table{History: time.Hour}
 	r := newRig(t, table)

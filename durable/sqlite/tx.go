@@ -35,10 +35,12 @@ type place struct{ version, at string }
 
 var errOver = errors.New("sqlite: the transaction is over")
 
-// timeFormat has the same length for every time, so that the order of texts is that of times. SQLite's own functions read it.
+// timeFormat has the same length for every time, so that the order of texts is that of times.
+// SQLite's own functions read it.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// begin makes sure that no other program writes to the copy: the first statement changes the state's row, and must change one.
+// begin makes sure that no other program writes to the copy: the first statement changes the
+// state's row, and must change one.
 func (t *tx[T]) begin() error {
 	c := t.c
 	t.first, t.recorded, t.began = true, true, clock()
@@ -55,7 +57,8 @@ func (t *tx[T]) begin() error {
 		if t.current.Epoch != 0 || t.current.Point.Version != "" {
 			return t.fenced()
 		}
-		// The first transaction of all. If two programs come here, the second one waits for the first, and is fenced here.
+		// The first transaction of all. If two programs come here, the second one waits for the
+		// first, and is fenced here.
 		err := exec(c.conn, `INSERT INTO relist_state
 			(table_name, cluster, epoch, version, current_at, committed, state, recorded, recorded_version, recorded_at)
 			VALUES (?, ?, 0, '', '', '', '', 1, '', '') ON CONFLICT DO NOTHING`, nil, c.table.Name, c.table.Cluster)
@@ -81,8 +84,8 @@ func (t *tx[T]) fenced() error {
 	return fmt.Errorf("sqlite: %s: table %s, cluster %q: %w", t.c.db.path, t.c.table.Name, t.c.table.Cluster, durable.ErrFenced)
 }
 
-// now returns the time as it is written. It is never before the transaction began, even if the clock is set back, so that states of
-// the history do not overlap.
+// now returns the time as it is written. It is never before the transaction began, even if the
+// clock is set back, so that states of the history do not overlap.
 func (t *tx[T]) now() string { return max(clock(), t.began) }
 
 func clock() string { return time.Now().UTC().Format(timeFormat) }
@@ -131,7 +134,8 @@ func (t *tx[T]) write(now string, change durable.Change[T]) error {
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	// A row that is the same is not written. An ON CONFLICT with a WHERE would do, too, but it computes the columns first.
+	// A row that is the same is not written. An ON CONFLICT with a WHERE would do, too, but it
+	// computes the columns first.
 	same := false
 	err = exec(c.conn, c.sql.same, func(s *driver.Stmt) {
 		same = s.ColumnText(0) == string(meta.UID) && s.ColumnText(1) == meta.ResourceVersion && s.ColumnText(2) == string(data)

@@ -1,5 +1,6 @@
-// Controller keeps a ConfigMap with the prices of each Shop, which is a custom resource. It makes the ConfigMap, writes it again if
-// somebody changes or deletes it, and says in the status of the Shop how many prices it has published.
+// Controller keeps a ConfigMap with the prices of each Shop, which is a custom resource. It makes
+// the ConfigMap, writes it again if somebody changes or deletes it, and says in the status of the
+// Shop how many prices it has published.
 //
 //	go run ./examples/controller    # with a kubeconfig, or in a pod
 package main

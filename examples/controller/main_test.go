@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// cluster is an API server that knows Shops, and the writes that it has answered, of ConfigMaps and of the status of Shops.
+// cluster is an API server that knows Shops, and the writes that it has answered, of ConfigMaps and
+// of the status of Shops.
 type cluster struct {
 	*apitest.Server
 	t                *testing.T
@@ -74,8 +75,9 @@ func (c *cluster) foreign() {
 	}
 }
 
-// written waits for a write that is answered with a status and after which the ConfigMap has data. Others may come before: the
-// controller writes once more if it looks at a Shop before it has seen its own write.
+// written waits for a write that is answered with a status and after which the ConfigMap has data.
+// Others may come before: the controller writes once more if it looks at a Shop before it has seen
+// its own write.
 func (c *cluster) written(status, data string) {
 	c.t.Helper()
 	var all []string
@@ -170,7 +172,8 @@ func TestController(t *testing.T) {
 	p.Interrupt()
 }
 
-// A write that fails is sent again, and a ConfigMap of somebody else is left alone. The log says both.
+// A write that fails is sent again, and a ConfigMap of somebody else is left alone. The log says
+// both.
 func TestFailures(t *testing.T) {
 	c := newCluster(t)
 	if err := c.FailNext(apitest.Failure{Verb: "create", Status: 500, Reason: "InternalError"}); err != nil {

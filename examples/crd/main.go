@@ -1,7 +1,7 @@
 // Crd watches a custom resource by a struct of its own: it says which backups are late.
 //
-// There is no code generator, no scheme and no client set. The struct has the fields that the program uses, and the decoder skips
-// the others.
+// There is no code generator, no scheme and no client set. The struct has the fields that the
+// program uses, and the decoder skips the others.
 package main
 
 import (
@@ -24,7 +24,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Backup is the custom resource. Times, durations and quantities of apimachinery are decoded as their CRDs write them.
+// Backup is the custom resource. Times, durations and quantities of apimachinery are decoded as
+// their CRDs write them.
 type Backup struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -46,7 +47,8 @@ func (b *Backup) due() time.Time {
 	return b.Status.LastSuccess.Add(b.Spec.Every.Duration)
 }
 
-// run looks once a minute, until ctx ends, and prints each backup when it becomes late and when it is made up for.
+// run looks once a minute, until ctx ends, and prints each backup when it becomes late and when it
+// is made up for.
 func run(ctx context.Context, config transport.Config, out io.Writer) error {
 	client, err := transport.NewClient(config)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Dns answers for headless Services over UDP: the addresses of the ready endpoints of web.shop.svc.cluster.local.
+// Dns answers for headless Services over UDP: the addresses of the ready endpoints of
+// web.shop.svc.cluster.local.
 //
 //	go run ./examples/dns 127.0.0.1:5353
 //	dig @127.0.0.1 -p 5353 web.shop.svc.cluster.local
@@ -95,7 +96,8 @@ func answer(cache informer.Reader[*Slice], query []byte) []byte {
 	return reply
 }
 
-// addresses returns the addresses of the ready endpoints, each once. An endpoint can be in two slices for a moment.
+// addresses returns the addresses of the ready endpoints, each once. An endpoint can be in two
+// slices for a moment.
 func addresses(found []*Slice) (all []netip.Addr) {
 	for _, s := range found {
 		for _, e := range s.Endpoints {
@@ -142,8 +144,8 @@ func run(ctx context.Context, config transport.Config, address string) error {
 	return context.Cause(ctx)
 }
 
-// listen answers on an address until ctx ends. It first waits for the first list, because a name that is not there yet must not
-// be answered with "no such name".
+// listen answers on an address until ctx ends. It first waits for the first list, because a name
+// that is not there yet must not be answered with "no such name".
 func listen(ctx context.Context, cache *informer.Informer[*Slice], address string) error {
 	if err := cache.WaitForSync(ctx); err != nil {
 		return err

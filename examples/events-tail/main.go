@@ -1,6 +1,7 @@
 // Events-tail prints the Events of a cluster as they come, like kubectl events -A -w.
 //
-// It needs no copy of them, so its reflector writes to a sink that prints, and remembers versions alone.
+// It needs no copy of them, so its reflector writes to a sink that prints, and remembers versions
+// alone.
 package main
 
 import (

@@ -17,7 +17,8 @@ func event(name, at, message string) map[string]any {
 	}
 }
 
-// Old Events come in the order of their times, each state comes once, and a relist prints only what is new.
+// Old Events come in the order of their times, each state comes once, and a relist prints only what
+// is new.
 func TestEventsTail(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,6 @@
-// Namespaces mirrors ConfigMaps into files, those of each namespace that has the label mirror=true. When a namespace gains the
-// label, its ConfigMaps are written; when it loses the label or is deleted, they go. DIR must not exist yet.
+// Namespaces mirrors ConfigMaps into files, those of each namespace that has the label mirror=true.
+// When a namespace gains the label, its ConfigMaps are written; when it loses the label or is
+// deleted, they go. DIR must not exist yet.
 //
 //	kubectl proxy &
 //	go run ./examples/namespaces http://127.0.0.1:8001 DIR

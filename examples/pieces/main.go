@@ -1,5 +1,6 @@
-// Pieces puts together by hand what an informer is made of: a reflector, a queue and a store. It prints every delta of the ConfigMaps
-// of a cluster. docs/reading.md leads through the packages that it imports.
+// Pieces puts together by hand what an informer is made of: a reflector, a queue and a store. It
+// prints every delta of the ConfigMaps of a cluster. docs/reading.md leads through the packages
+// that it imports.
 package main
 
 import (
@@ -22,7 +23,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ConfigMap has the members that this program needs. An object is its metadata, and whatever else a program wants of it.
+// ConfigMap has the members that this program needs. An object is its metadata, and whatever else a
+// program wants of it.
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 }
@@ -43,7 +45,8 @@ func run(ctx context.Context, config transport.Config, out io.Writer) error {
 	held := store.New(store.Options[*ConfigMap]{})
 	queue := deltafifo.New(deltafifo.Options[*ConfigMap]{Known: held})
 
-	// The reflector is between them. It keeps the machine of package protocol going: facts of the server in, changes of the sink out.
+	// The reflector is between them. It keeps the machine of package protocol going: facts of the
+	// server in, changes of the sink out.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)

@@ -1,5 +1,5 @@
-// Prometheus-sd tells Prometheus what to scrape: the Pods and Services that have the annotation prometheus.io/scrape: "true".
-// Prometheus asks for the list over HTTP, and gets it from memory.
+// Prometheus-sd tells Prometheus what to scrape: the Pods and Services that have the annotation
+// prometheus.io/scrape: "true". Prometheus asks for the list over HTTP, and gets it from memory.
 //
 //	kubectl proxy &
 //	go run ./examples/prometheus-sd http://127.0.0.1:8001
@@ -124,8 +124,9 @@ func (d *Discovery) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ServeHTTP answers with the list. Until the caches have synced, it answers with an error, and Prometheus goes on with the list
-// that it had. If Prometheus got an empty list, it would stop scraping everything.
+// ServeHTTP answers with the list. Until the caches have synced, it answers with an error, and
+// Prometheus goes on with the list that it had. If Prometheus got an empty list, it would stop
+// scraping everything.
 func (d *Discovery) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if !d.pods.HasSynced() || !d.services.HasSynced() {
 		http.Error(w, "the first lists have not come", http.StatusServiceUnavailable)
@@ -168,8 +169,8 @@ type annotated interface {
 	GetAnnotations() map[string]string
 }
 
-// appendGroup appends the group of an object, if its annotations ask for that. The port is the one in the annotation; without
-// one, all ports that the object declares are used.
+// appendGroup appends the group of an object, if its annotations ask for that. The port is the one
+// in the annotation; without one, all ports that the object declares are used.
 func appendGroup(groups []Group, obj annotated, kind, host string, ports []int) []Group {
 	annotations := obj.GetAnnotations()
 	if annotations["prometheus.io/scrape"] != "true" {

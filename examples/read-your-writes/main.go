@@ -1,5 +1,6 @@
-// Read-your-writes counts to ten in a ConfigMap. It writes to the server and reads from a cache, and waits in between until the
-// cache has what it has written. Run several of them at once: each goes on from the number of the other.
+// Read-your-writes counts to ten in a ConfigMap. It writes to the server and reads from a cache,
+// and waits in between until the cache has what it has written. Run several of them at once: each
+// goes on from the number of the other.
 //
 //	kubectl proxy &
 //	go run ./examples/read-your-writes http://127.0.0.1:8001
@@ -24,7 +25,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ConfigMap has the fields of a ConfigMap that this program uses. The server keeps the others: no write here touches them.
+// ConfigMap has the fields of a ConfigMap that this program uses. The server keeps the others: no
+// write here touches them.
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data,omitempty"`
@@ -91,8 +93,8 @@ func (c *Counter) countToTen(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// Raise adds one to the number in the cache, and returns what the cache has then. If somebody else comes first, it begins again
-// from the number of the other.
+// Raise adds one to the number in the cache, and returns what the cache has then. If somebody else
+// comes first, it begins again from the number of the other.
 func (c *Counter) Raise(ctx context.Context) (int, error) {
 	for {
 		had, exists := c.configMaps.Store().Get(c.key)

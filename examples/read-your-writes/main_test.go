@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// The program never meets a state older than its own last write: no write is refused, and each number is the next.
+// The program never meets a state older than its own last write: no write is refused, and each
+// number is the next.
 func TestCountsToTen(t *testing.T) {
 	var mu sync.Mutex
 	refused := 0
@@ -36,7 +37,8 @@ func TestCountsToTen(t *testing.T) {
 	}
 }
 
-// Two programs count in one ConfigMap. No number is written twice, and what else is in the ConfigMap stays.
+// Two programs count in one ConfigMap. No number is written twice, and what else is in the
+// ConfigMap stays.
 func TestTwoCounters(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	_, err := server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "default", "name": "counter"}, "binaryData": map[string]any{"a": "Yg=="}})

@@ -2,9 +2,10 @@ package main
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Pod holds the members of a Pod that this program needs: six strings, which take 96 bytes and their text. The API's
-// type takes more than a kilobyte before the first container. Members without a field here are skipped while they are
-// read. Strings that repeat, such as the name of a node, are in memory once for all Pods.
+// Pod holds the members of a Pod that this program needs: six strings, which take 96 bytes and
+// their text. The API's type takes more than a kilobyte before the first container. Members without
+// a field here are skipped while they are read. Strings that repeat, such as the name of a node,
+// are in memory once for all Pods.
 //
 // A store needs the four fields of Metadata from every object.
 type Pod struct {

@@ -1,5 +1,6 @@
-// Warmstart prints the ConfigMaps of a cluster as they come and go, and saves them in a file. If it is started again, it has them
-// before it has asked the server for anything, and then prints what has happened since.
+// Warmstart prints the ConfigMaps of a cluster as they come and go, and saves them in a file. If it
+// is started again, it has them before it has asked the server for anything, and then prints what
+// has happened since.
 package main
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ConfigMap has the fields of a ConfigMap that this program uses. The file has these fields, and no others.
+// ConfigMap has the fields of a ConfigMap that this program uses. The file has these fields, and no
+// others.
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 

@@ -74,7 +74,8 @@ func (p *process) end() {
 	}
 }
 
-// The second run has what the first had, and gets what has happened since as events: the server is asked for one list.
+// The second run has what the first had, and gets what has happened since as events: the server is
+// asked for one list.
 func TestWarmstart(t *testing.T) {
 	var lists atomic.Int64
 	server, url := apitest.Start(t, apitest.Options{Log: func(r apitest.LoggedRequest) {
@@ -95,7 +96,8 @@ func TestWarmstart(t *testing.T) {
 
 	must(server.Create("configmaps", configMap("hours", "9")))
 	must(server.Delete("configmaps", "shop", "prices"))
-	// The program prints the copy before the server has answered. Once it has printed an object, it also prints its deletion.
+	// The program prints the copy before the server has answered. Once it has printed an object, it
+	// also prints its deletion.
 	server.Stall()
 	second := start(t, file)
 	second.want("= shop prices", "= shop stock")

@@ -33,9 +33,10 @@ type marshaler interface{ Marshal() ([]byte, error) }
 // kinded is implemented by generated types.
 type kinded interface{ GetObjectKind() schema.ObjectKind }
 
-// codingsOf returns the codings in which a file may be, the best one first: protobuf for generated types, because it takes a
-// fraction of the time, and JSON. Protobuf has no kind, so it refuses an object with a kind, which a transform may have given to
-// it. A PartialObjectMetadata always has one.
+// codingsOf returns the codings in which a file may be, the best one first: protobuf for generated
+// types, because it takes a fraction of the time, and JSON. Protobuf has no kind, so it refuses an
+// object with a kind, which a transform may have given to it. A PartialObjectMetadata always has
+// one.
 func codingsOf[T object.Object]() []coding[T] {
 	typ := reflect.TypeFor[T]()
 	var codings []coding[T]
@@ -53,7 +54,8 @@ func codingsOf[T object.Object]() []coding[T] {
 		}
 	}
 	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) {
-		// json.Marshal would write < as an escape and leave out white space, so a lazy object would come back with other bytes.
+		// json.Marshal would write < as an escape and leave out white space, so a lazy object would
+		// come back with other bytes.
 		if own, ok := any(obj).(json.Marshaler); ok {
 			return own.MarshalJSON()
 		}
@@ -63,8 +65,9 @@ func codingsOf[T object.Object]() []coding[T] {
 	return append(codings, c)
 }
 
-// writesWhatItReads reports whether the methods Unmarshal and Marshal of T belong together. In some types they do not: if T has an
-// Unmarshal of its own and embeds metav1.ObjectMeta, its Marshal is that of ObjectMeta, which writes the metadata alone.
+// writesWhatItReads reports whether the methods Unmarshal and Marshal of T belong together. In some
+// types they do not: if T has an Unmarshal of its own and embeds metav1.ObjectMeta, its Marshal is
+// that of ObjectMeta, which writes the metadata alone.
 func (c *coding[T]) writesWhatItReads() bool {
 	const named = "\x0a\x07" + "\x0a\x05probe" // an object with nothing but a name
 	obj, err := c.object([]byte(named))
@@ -127,15 +130,16 @@ const (
 	batchBytes   = 1 << 18
 )
 
-// batch holds objects that follow each other in the file. Batches are used again. If each batch became garbage, Load would
-// need a larger heap than a list of the same objects.
+// batch holds objects that follow each other in the file. Batches are used again. If each batch
+// became garbage, Load would need a larger heap than a list of the same objects.
 type batch struct {
 	place int // the number of the batch in the file, from 0
 	data  []byte
 	ends  []int // of each object, in data
 }
 
-// readObjects reads all objects, and decodes them on all processors. A length of 0 marks the end of the objects.
+// readObjects reads all objects, and decodes them on all processors. A length of 0 marks the end of
+// the objects.
 func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -24,30 +24,35 @@ import (
 
 // Options of a [File]. The zero value is ready.
 type Options struct {
-	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The method Get of a listwatch.Client of
-	// namespaces returns it. If Cluster is empty, only the URL of the server tells clusters apart, and programs inside of a cluster
-	// use the same URL in every cluster. Then the reflector finds out that a copy is of another cluster, because the newest object
-	// of the copy does not exist.
+	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The
+	// method Get of a listwatch.Client of namespaces returns it. If Cluster is empty, only the URL
+	// of the server tells clusters apart, and programs inside of a cluster use the same URL in
+	// every cluster. Then the reflector finds out that a copy is of another cluster, because the
+	// newest object of the copy does not exist.
 	Cluster string
 
-	// Version is chosen by the program. A file with another Version is not used. Change it if the program keeps other parts of its
-	// objects than before, for example by another Transform. It need not change if fields of T were added, removed or renamed.
+	// Version is chosen by the program. A file with another Version is not used. Change it if the
+	// program keeps other parts of its objects than before, for example by another Transform. It
+	// need not change if fields of T were added, removed or renamed.
 	Version string
 }
 
-// File returns an [informer.Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that
-// exists and that survives the process.
+// File returns an [informer.Checkpointer] that keeps one copy in one file. Each informer needs a
+// file of its own, in a folder that exists and that survives the process.
 //
-// The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or
-// the new one. It has a checksum, and names its source. Only its owner can read it, but nothing in it is encrypted: keep a copy of
-// Secrets as secret as the Secrets.
+// The file is written beside the old one, synced to the disk and renamed, so that a process that is
+// killed leaves the old file or the new one. It has a checksum, and names its source. Only its
+// owner can read it, but nothing in it is encrypted: keep a copy of Secrets as secret as the
+// Secrets.
 //
-// Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
-// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. If a transform has given a kind to an object, all of them
-// are written in JSON, because an object in protobuf has none. Load reads them as package listwatch reads objects, so equal strings of
-// several objects take memory once, as in a list. Save reads every object that it has written. It returns an error if Load could not
-// read one, or would make an object of it that T writes in another way. What T writes in the same way comes back as the same: a field
-// with the tag `json:"-"` is not saved.
+// Objects are written as T, after the transform, one after the other: in protobuf if T has the
+// methods that generated types have (Marshal and Unmarshal), otherwise in JSON as encoding/json
+// writes it. If a transform has given a kind to an object, all of them are written in JSON, because
+// an object in protobuf has none. Load reads them as package listwatch reads objects, so equal
+// strings of several objects take memory once, as in a list. Save reads every object that it has
+// written. It returns an error if Load could not read one, or would make an object of it that T
+// writes in another way. What T writes in the same way comes back as the same: a field with the tag
+// `json:"-"` is not saved.
 func File[T object.Object](path string, opts Options) informer.Checkpointer[T] {
 	return &file[T]{path: path, opts: opts, codings: codingsOf[T]()}
 }
@@ -106,7 +111,8 @@ func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objec
 	return nil
 }
 
-// save writes a file in one coding. It returns how many objects came. If fewer came than there must be, that is an error.
+// save writes a file in one coding. It returns how many objects came. If fewer came than there must
+// be, that is an error.
 func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects iter.Seq[T], atLeast int) (came int, err error) {
 	err = files.Replace(f.path, func(to io.Writer) (err error) {
 		if came, err = c.write(ctx, to, head, objects); err == nil && came < atLeast {

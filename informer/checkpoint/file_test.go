@@ -109,8 +109,8 @@ func TestFileOfOtherTypes(t *testing.T) {
 	}
 }
 
-// Protobuf has no kind. So if a transform has given one to any object of a generated type, the file is in JSON. Otherwise it is in
-// protobuf. Load reads both.
+// Protobuf has no kind. So if a transform has given one to any object of a generated type, the file
+// is in JSON. Otherwise it is in protobuf. Load reads both.
 func TestFileOfAGeneratedType(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "carps")
 	file := checkpoint.File[*carp.Carp](path, checkpoint.Options{})
@@ -185,8 +185,9 @@ type lossy struct {
 	Name string `json:"name"`
 }
 
-// A lazy object comes back with the bytes that it has, whatever they are, so a relist finds it unchanged. It comes back even if it
-// cannot be decoded, which Unchecked allows: one object must not keep a cache from being saved.
+// A lazy object comes back with the bytes that it has, whatever they are, so a relist finds it
+// unchanged. It comes back even if it cannot be decoded, which Unchecked allows: one object must
+// not keep a cache from being saved.
 func TestFileOfLazyObjects(t *testing.T) {
 	encoding, err := lazy.New[*thing](lazy.Options{Unchecked: true})
 	if err != nil {
@@ -282,8 +283,8 @@ func TestFileOfATypeThatOnlyReadsProtobuf(t *testing.T) {
 	}
 }
 
-// Every byte counts: a file that ends at any of them, or in which any of them is another, is refused. There is no panic, and
-// nothing but the whole copy ever comes back.
+// Every byte counts: a file that ends at any of them, or in which any of them is another, is
+// refused. There is no panic, and nothing but the whole copy ever comes back.
 func TestFileThatIsDamagedAnywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things")
 	file := checkpoint.File[*thing](path, checkpoint.Options{Cluster: "c"})
@@ -319,8 +320,8 @@ func TestFileThatIsDamagedAnywhere(t *testing.T) {
 	refused("twice", slices.Concat(whole, whole))
 }
 
-// A process that is killed while it saves leaves the old file, whatever it has written of the new one. What it leaves beside that is
-// removed by a later save.
+// A process that is killed while it saves leaves the old file, whatever it has written of the new
+// one. What it leaves beside that is removed by a later save.
 func TestFileIsWholeOrOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things[1]*")
 	file := checkpoint.File[*thing](path, checkpoint.Options{})
@@ -404,7 +405,8 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// A folder that is not there, and objects that cannot be written, are errors that leave nothing behind.
+// A folder that is not there, and objects that cannot be written, are errors that leave nothing
+// behind.
 func TestFileThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	file := checkpoint.File[*thing](filepath.Join(dir, "missing", "things"), checkpoint.Options{})

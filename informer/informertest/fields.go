@@ -16,8 +16,8 @@ type field struct {
 	value string
 }
 
-// fieldsOf returns every value inside of an object. It keeps texts, and no copy of the object. So it does not matter whether the
-// object's types can be copied.
+// fieldsOf returns every value inside of an object. It keeps texts, and no copy of the object. So
+// it does not matter whether the object's types can be copied.
 func fieldsOf(object any) []field {
 	var w walk
 	w.value("", reflect.ValueOf(object), true)
@@ -37,8 +37,8 @@ type visit struct {
 
 func (w *walk) leaf(path, value string) { w.fields = append(w.fields, field{path, value}) }
 
-// value adds v and what is in it. whole is true for the object itself: its fields are added even if ownText has a text for it, because
-// the fields say more.
+// value adds v and what is in it. whole is true for the object itself: its fields are added even if
+// ownText has a text for it, because the fields say more.
 func (w *walk) value(path string, v reflect.Value, whole bool) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -80,8 +80,9 @@ func (w *walk) value(path string, v reflect.Value, whole bool) {
 	}
 }
 
-// member adds a field of a struct. As Go allows, the path of a field of an embedded struct does not name that struct. An unexported
-// field that refers to something else is left out, because it is often filled in at the first use.
+// member adds a field of a struct. As Go allows, the path of a field of an embedded struct does not
+// name that struct. An unexported field that refers to something else is left out, because it is
+// often filled in at the first use.
 func (w *walk) member(path string, f reflect.StructField, v reflect.Value) {
 	if !f.IsExported() && !f.Anonymous {
 		switch v.Kind() {
@@ -106,7 +107,8 @@ func (w *walk) elements(path string, v reflect.Value) {
 	}
 }
 
-// inside calls next, which continues with what v refers to. If the walk is inside of that already, it does not call next.
+// inside calls next, which continues with what v refers to. If the walk is inside of that already,
+// it does not call next.
 func (w *walk) inside(v reflect.Value, next func()) {
 	if v.Kind() != reflect.Interface {
 		here := visit{v.Pointer(), v.Type()}
@@ -119,7 +121,8 @@ func (w *walk) inside(v reflect.Value, next func()) {
 	next()
 }
 
-// nilness says whether v is nil. For a map or a slice, this is one more field, beside the fields of its elements.
+// nilness says whether v is nil. For a map or a slice, this is one more field, beside the fields of
+// its elements.
 func nilness(v reflect.Value) string {
 	if v.IsNil() {
 		return "nil"
@@ -146,8 +149,9 @@ func entries(v reflect.Value) []entry {
 	return all
 }
 
-// ownText returns the text of a struct that hides what it is made of, such as time.Time, netip.Addr and resource.Quantity. Such a
-// value may change its parts when it is read. The text is that of a copy.
+// ownText returns the text of a struct that hides what it is made of, such as time.Time, netip.Addr
+// and resource.Quantity. Such a value may change its parts when it is read. The text is that of a
+// copy.
 func ownText(v reflect.Value) (string, bool) {
 	if v.Kind() != reflect.Struct || !v.CanInterface() || !hides(v.Type()) {
 		return "", false

@@ -1,7 +1,7 @@
 // Package informertest finds mistakes in programs that use an informer. It is for tests.
 //
-// All readers of an informer share its objects, so a program must copy an object before it changes it. [DetectMutations] fails
-// a test in which somebody changes an object that was not copied.
+// All readers of an informer share its objects, so a program must copy an object before it changes
+// it. [DetectMutations] fails a test in which somebody changes an object that was not copied.
 package informertest
 
 import (
@@ -15,28 +15,32 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// TB has the methods of a test that this package needs: *testing.T, *testing.B and *testing.F implement it. It is not testing.TB,
-// so that a program which uses this package does not link package testing.
+// TB has the methods of a test that this package needs: *testing.T, *testing.B and *testing.F
+// implement it. It is not testing.TB, so that a program which uses this package does not link
+// package testing.
 type TB interface {
 	Helper()
 	Cleanup(func())
 	Error(args ...any)
 }
 
-// DetectMutations fails the test if somebody writes to an object of in's store. It notes every field of each object when the store
-// takes it, before any handler is told of it, and compares when [Mutations.Check] is called and at the end of the test. The
-// failure names the object, the field, and both values:
+// DetectMutations fails the test if somebody writes to an object of in's store. It notes every
+// field of each object when the store takes it, before any handler is told of it, and compares when
+// [Mutations.Check] is called and at the end of the test. The failure names the object, the field,
+// and both values:
 //
 //	Pod shop/web-0 at resourceVersion 7: somebody wrote to Labels["app"]: it was "web", and is "db"
 //
-// Call it before [informer.Informer.Run], because it cannot see what was written before. Start Run, and everything else that reads
-// the objects, after DetectMutations. Cleanups run in reverse order, so what they end has ended when DetectMutations compares.
+// Call it before [informer.Informer.Run], because it cannot see what was written before. Start Run,
+// and everything else that reads the objects, after DetectMutations. Cleanups run in reverse order,
+// so what they end has ended when DetectMutations compares.
 //
-// Each state of each object is remembered until the test has ended, also when the store no longer has it: a handler may have it
-// still. So memory grows with each event.
+// Each state of each object is remembered until the test has ended, also when the store no longer
+// has it: a handler may have it still. So memory grows with each event.
 //
-// A value that has its own text and unexported fields, such as a time or a resource.Quantity, is compared by its text. What a
-// function, a channel or an unexported pointer refers to is not compared.
+// A value that has its own text and unexported fields, such as a time or a resource.Quantity, is
+// compared by its text. What a function, a channel or an unexported pointer refers to is not
+// compared.
 func DetectMutations[T object.Object](t TB, in *informer.Informer[T]) *Mutations {
 	t.Helper()
 	m := &Mutations{t: t}
@@ -73,8 +77,8 @@ func (m *Mutations) note(key, version string, object any) {
 	m.noted = append(m.noted, &noted{key: key, version: version, object: object, fields: fieldsOf(object)})
 }
 
-// Check fails the test for each object that was written to since the last comparison. It reads the objects, so nobody may be
-// writing to one at the same time; the race detector would say so.
+// Check fails the test for each object that was written to since the last comparison. It reads the
+// objects, so nobody may be writing to one at the same time; the race detector would say so.
 func (m *Mutations) Check() {
 	m.t.Helper()
 	m.mu.Lock()

@@ -1,5 +1,6 @@
-// Package chart draws the figures of pages as SVG: bars that compare two programs, a heat map of a table, and lines over time. The pictures follow the
-// reader's choice of light or dark, and no color says anything that the text beside it does not.
+// Package chart draws the figures of pages as SVG: bars that compare two programs, a heat map of a
+// table, and lines over time. The pictures follow the reader's choice of light or dark, and no
+// color says anything that the text beside it does not.
 package chart
 
 import (
@@ -52,7 +53,8 @@ text { fill: #e8edf3 }
 <rect class="ground" width="100%%" height="100%%"/>
 `
 
-// begin starts a picture. label is read aloud in place of it, and drawnBy is the command that writes it.
+// begin starts a picture. label is read aloud in place of it, and drawnBy is the command that
+// writes it.
 func begin(b *bytes.Buffer, width, height int, label, drawnBy string) {
 	fmt.Fprintf(b, head, width, height, width, height, html.EscapeString(label), drawnBy)
 }
@@ -77,8 +79,8 @@ const (
 	barHeight, pairHeight           = 11, 34
 )
 
-// Bars draws a pair of bars for each figure. The longer of the two is as long as that of every other pair, because the figures have
-// different units.
+// Bars draws a pair of bars for each figure. The longer of the two is as long as that of every
+// other pair, because the figures have different units.
 func Bars(label, drawnBy string, programs [2]string, pairs []Pair) []byte {
 	var b bytes.Buffer
 	begin(&b, barsWidth, 40+pairHeight*len(pairs), label, drawnBy)
@@ -154,7 +156,8 @@ const (
 	linesLeft, linesTop, linesDown = 60, 40, 34
 )
 
-// Lines draws two figures over time, from zero up. Time is in units of which a label stands below every fifth.
+// Lines draws two figures over time, from zero up. Time is in units of which a label stands below
+// every fifth.
 func Lines(label, drawnBy, unit string, names [2]string, time []float64, values [2][]float64) []byte {
 	var b bytes.Buffer
 	begin(&b, linesWidth, linesHeight, label, drawnBy)

@@ -16,8 +16,8 @@ var (
 	testName = regexp.MustCompile(`^(Test|Fuzz|Example)\w*$`)
 )
 
-// Each known problem has its row, which says where its solution can be seen: in a trace that is run, or in a test that is in the
-// file.
+// Each known problem has its row, which says where its solution can be seen: in a trace that is
+// run, or in a test that is in the file.
 func TestKnownProblemsAreShown(t *testing.T) {
 	t.Chdir(root)
 	rows := row.FindAllStringSubmatch(readText(t, "test/known-problems.md"), -1)

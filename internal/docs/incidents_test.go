@@ -11,8 +11,9 @@ import (
 
 const incidents = 5
 
-// Each page quotes the lines of its traces that matter, as they are in the file. Every trace of an incident is on a page whole: as a
-// picture, and as a link to its text, so that no page tells a conversation twice.
+// Each page quotes the lines of its traces that matter, as they are in the file. Every trace of an
+// incident is on a page whole: as a picture, and as a link to its text, so that no page tells a
+// conversation twice.
 func TestIncidentsShowTheirTraces(t *testing.T) {
 	t.Chdir(root)
 	pages := glob(t, "docs/incidents/[0-9]-*.md")

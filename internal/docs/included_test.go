@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// root is where each test goes first. TestMain could go there for all of them, but go test would not notice: it would look for the
-// files that the tests read in this folder, and take an old result although a page has changed.
+// root is where each test goes first. TestMain could go there for all of them, but go test would
+// not notice: it would look for the files that the tests read in this folder, and take an old
+// result although a page has changed.
 const root = "../.."
 
 // includedMark stands in a page above a fenced block that is a part of a file.
@@ -22,8 +23,8 @@ var includedBlock = regexp.MustCompile("(?s)" + includedMark + "(\\S+) -->\n```\
 // included is a part of a page that comes from a file of the repository.
 type included struct{ file, text string }
 
-// includedIn returns those parts of a page, in order. Each must be in its file as the page shows it, line for line; a page may leave
-// out the indentation that all its lines have.
+// includedIn returns those parts of a page, in order. Each must be in its file as the page shows
+// it, line for line; a page may leave out the indentation that all its lines have.
 func includedIn(t *testing.T, page string) []included {
 	t.Helper()
 	text := readText(t, page)
@@ -55,7 +56,10 @@ func hasLines(file, lines string) bool {
 var indented = regexp.MustCompile(`(?m)^.+$`)
 
 // pages returns the pages of the repository.
-func pages(t *testing.T) (files []string) {
+func pages(t *testing.T) []string { return files(t, ".md") }
+
+// files returns the files of the repository that end so.
+func files(t *testing.T, ext string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
@@ -63,15 +67,15 @@ func pages(t *testing.T) (files []string) {
 			return err
 		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "node_modules"}, entry.Name()):
 			return filepath.SkipDir
-		case filepath.Ext(file) == ".md":
-			files = append(files, filepath.ToSlash(file))
+		case filepath.Ext(file) == ext:
+			names = append(names, filepath.ToSlash(file))
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return names
 }
 
 func readText(t *testing.T, name string) string {

@@ -20,7 +20,8 @@ var (
 	notInAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 	rowAnchor   = regexp.MustCompile(`<a id="([^"]+)">`)
 
-	// nameInComment is a doc link: Name, Type.Name, package.Name or package.Type.Name in brackets. The name need not be exported.
+	// nameInComment is a doc link: Name, Type.Name, package.Name or package.Type.Name in brackets.
+	// The name need not be exported.
 	nameInComment = regexp.MustCompile(`(?:^|[\s(])\[\*?([A-Za-z_]\w*(?:\.\w+){0,2})\]`)
 )
 
@@ -47,7 +48,8 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 	}
 }
 
-// docs/README.md leads to every page: by a link of its own, or by the README.md of the page's folder.
+// docs/README.md leads to every page: by a link of its own, or by the README.md of the page's
+// folder.
 func TestMapLeadsToEveryPage(t *testing.T) {
 	t.Chdir(root)
 	linked := func(from, to string) bool {
@@ -69,8 +71,8 @@ func TestMapLeadsToEveryPage(t *testing.T) {
 	}
 }
 
-// anchorsOf returns how the headings of a page are linked to: in small letters, with hyphens for spaces and nothing for
-// punctuation. The rows of docs/states.md name theirs.
+// anchorsOf returns how the headings of a page are linked to: in small letters, with hyphens for
+// spaces and nothing for punctuation. The rows of docs/states.md name theirs.
 func anchorsOf(page string) []string {
 	var anchors []string
 	for _, match := range pageHeading.FindAllStringSubmatch(page, -1) {
@@ -83,8 +85,8 @@ func anchorsOf(page string) []string {
 	return anchors
 }
 
-// A name in brackets in a comment of a Go file is a declaration of the package, or of a package that it imports; or the comment
-// defines it as a link to an address.
+// A name in brackets in a comment of a Go file is a declaration of the package, or of a package
+// that it imports; or the comment defines it as a link to an address.
 func TestCommentsHaveNoDeadLinks(t *testing.T) {
 	t.Chdir(root)
 	set := token.NewFileSet()
@@ -111,7 +113,8 @@ func TestCommentsHaveNoDeadLinks(t *testing.T) {
 	}
 }
 
-// goFiles returns the files of each package of the root module and of the modules durable, cmd/relist-sql and prometheus, without their tests.
+// goFiles returns the files of each package of the root module and of the modules durable,
+// cmd/relist-sql and prometheus, without their tests.
 func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 	t.Helper()
 	files := map[string][]*ast.File{}
@@ -135,8 +138,9 @@ func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 	return files
 }
 
-// leadsToName reports whether a name of one to three parts is declared in the package or in one that it imports. What packages of
-// other modules declare is not known, so each name of theirs is believed.
+// leadsToName reports whether a name of one to three parts is declared in the package or in one
+// that it imports. What packages of other modules declare is not known, so each name of theirs is
+// believed.
 func leadsToName(packages map[string]*doc.Package, importPath string, parts []string) bool {
 	here := packages[importPath].Parser()
 	if declares(here, parts) {
@@ -150,7 +154,8 @@ func leadsToName(packages map[string]*doc.Package, importPath string, parts []st
 	return ok && (p == nil || declares(p.Parser(), parts[1:]))
 }
 
-// declares reports whether a package declares a name, or a method or field of it. Without a name, it does.
+// declares reports whether a package declares a name, or a method or field of it. Without a name,
+// it does.
 func declares(p *comment.Parser, parts []string) bool {
 	switch len(parts) {
 	case 0:

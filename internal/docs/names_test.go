@@ -27,8 +27,8 @@ const wellKnown = `ListAndWatch watchHandler handleAnyWatch watchList syncWith r
 	Cacher cacherStorage CacheDelegator watchCache cacheWatcher watchCacheInterval GetAllEventsSinceThreadUnsafe waitUntilFreshAndBlock
 	DefaultSharedIndexInformer ReflectorWatcher WatchConnectionManager AbstractWatchManager watcher`
 
-// Each row of docs/names.md leads to declarations that are there, or to a section that explains the name, and the well-known names are
-// among them.
+// Each row of docs/names.md leads to declarations that are there, or to a section that explains the
+// name, and the well-known names are among them.
 func TestNamesOfOtherClients(t *testing.T) {
 	t.Chdir(root)
 	page, _, _ := strings.Cut(readText(t, "docs/names.md"), "\n## What became of")
@@ -62,7 +62,8 @@ func TestNamesOfOtherClients(t *testing.T) {
 	}
 }
 
-// declared reports whether a file declares a function, a method, a type, a constant, a variable or a field of that name.
+// declared reports whether a file declares a function, a method, a type, a constant, a variable or
+// a field of that name.
 func declared(t *testing.T, file, name string) bool {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.SkipObjectResolution)

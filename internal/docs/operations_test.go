@@ -9,8 +9,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// Each line that is logged at Info or above, each reason and each alert has its row in docs/operations.md, and no row is of
-// something that is not there.
+// Each line that is logged at Info or above, each reason and each alert has its row in
+// docs/operations.md, and no row is of something that is not there.
 func TestOperationsNamesEverything(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "docs/operations.md")

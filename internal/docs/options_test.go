@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestOptionsAreDocumented looks for a doc comment at every exported field of every exported struct that configures something: the
-// guides show the options that a task needs, and the comments are the reference of all.
+// TestOptionsAreDocumented looks for a doc comment at every exported field of every exported struct
+// that configures something: the guides show the options that a task needs, and the comments are
+// the reference of all.
 func TestOptionsAreDocumented(t *testing.T) {
 	t.Chdir(root)
 	found := 0

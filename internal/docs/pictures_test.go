@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "draw the pictures of the pages again")
 
-// A picture in docs/pictures is the drawing of the golden trace with its name, and a page shows it. The incidents have a test of
-// their own, because some of their traces are of other clients.
+// A picture in docs/pictures is the drawing of the golden trace with its name, and a page shows it.
+// The incidents have a test of their own, because some of their traces are of other clients.
 func TestPictures(t *testing.T) {
 	t.Chdir(root)
 	pictures, err := filepath.Glob("docs/pictures/*.svg")

@@ -9,7 +9,7 @@ import (
 )
 
 // readingLines is how many lines somebody reads who follows docs/reading.md.
-const readingLines = 6500
+const readingLines = 6650
 
 var (
 	readingHeading = regexp.MustCompile(`(?m)^## .*, in (\d+) lines$`)
@@ -17,7 +17,8 @@ var (
 	readingFile    = regexp.MustCompile(`\[([^\]]+\.go)\]\(([^)]+\.go)\)`)
 )
 
-// The files that docs/reading.md leads through, and those of each heading, have no more lines than the page says.
+// The files that docs/reading.md leads through, and those of each heading, have no more lines than
+// the page says.
 func TestReadingPath(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "docs/reading.md")

@@ -25,7 +25,8 @@ func TestReadmeShowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestReadmeCountsModules counts those that client-go's informers and kubeconfig loader need, and those of the quickstart.
+// TestReadmeCountsModules counts those that client-go's informers and kubeconfig loader need, and
+// those of the quickstart.
 func TestReadmeCountsModules(t *testing.T) {
 	t.Chdir(root)
 	count := func(folder string, packages ...string) int {
@@ -62,7 +63,8 @@ func TestReadmeFigures(t *testing.T) {
 // figureLink is a figure with a link to its row of docs/performance.md.
 var figureLink = regexp.MustCompile(`\[([\d.]+) (MB|s|s in the database|% of a core)\]\([^)]*performance\.md#([\w-]+)\)`)
 
-// TestLinkedFigures compares the figures that pages quote, each with a link to its row, with what the benchmark has written there.
+// TestLinkedFigures compares the figures that pages quote, each with a link to its row, with what
+// the benchmark has written there.
 func TestLinkedFigures(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "docs/performance.md")
@@ -118,7 +120,8 @@ func TestPerformancePicture(t *testing.T) {
 	}
 }
 
-// measured returns a figure of a case in docs/performance.md: of relist, of client-go, and their ratio.
+// measured returns a figure of a case in docs/performance.md: of relist, of client-go, and their
+// ratio.
 func measured(t *testing.T, page, name, figure string) []string {
 	t.Helper()
 	before, rest, ok := strings.Cut(page, "\n| <a id=\""+name+"\"></a>")

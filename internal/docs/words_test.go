@@ -10,10 +10,12 @@ import (
 	"testing"
 )
 
-// otherMeanings are the pages in which retired words have other meanings: databases pause and fence, other clients are silent.
+// otherMeanings are the pages in which retired words have other meanings: databases pause and
+// fence, other clients are silent.
 var otherMeanings = []string{"apitest/README.md", "docs/glossary.md", "docs/transports.md", "test/", "durable/"}
 
-// TestRetiredWords looks for the words that docs/glossary.md has retired, in the text of pages and in the comments of the protocol.
+// TestRetiredWords looks for the words that docs/glossary.md has retired, in the text of pages and
+// in the comments of the protocol.
 func TestRetiredWords(t *testing.T) {
 	t.Chdir(root)
 	words := retired(t)

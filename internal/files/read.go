@@ -1,5 +1,5 @@
-// Package files reads the files that a user names (a kubeconfig, a token, certificates), and replaces
-// files, so that a process that is killed leaves the old one or the new one.
+// Package files reads the files that a user names (a kubeconfig, a token, certificates), and
+// replaces files, so that a process that is killed leaves the old one or the new one.
 package files
 
 import (
@@ -10,7 +10,8 @@ import (
 	"os"
 )
 
-// maxBytes is more than any of these files needs. Without a bound, /dev/zero would be read until no memory is left.
+// maxBytes is more than any of these files needs. Without a bound, /dev/zero would be read until no
+// memory is left.
 const maxBytes = 16 << 20
 
 var errIrregular = errors.New("not a regular file, and it is read again and again")
@@ -29,8 +30,8 @@ func Read(path string) ([]byte, error) {
 	return data, err
 }
 
-// ReadRegular reads a regular file. It refuses all others, because to open or to read them may take forever: a pipe waits for whoever
-// writes to it.
+// ReadRegular reads a regular file. It refuses all others, because to open or to read them may take
+// forever: a pipe waits for whoever writes to it.
 func ReadRegular(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errIrregular}

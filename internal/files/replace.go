@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// Replace calls write with a new file, syncs it to the disk, and gives it the name path. Only its owner can read it. If write returns
-// an error, the old file stays.
+// Replace calls write with a new file, syncs it to the disk, and gives it the name path. Only its
+// owner can read it. If write returns an error, the old file stays.
 //
-// A process that is killed in Replace leaves an unfinished file beside the other. The first Replace an hour later removes it.
+// A process that is killed in Replace leaves an unfinished file beside the other. The first Replace
+// an hour later removes it.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // with the mode 0600
 	if err != nil {
@@ -44,8 +45,9 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 // leftAfter is the age at which an unfinished file counts as left by a process that was killed.
 const leftAfter = time.Hour
 
-// removeLeft removes the files of processes that were killed while they wrote, before fresh is written, because the disk may be full
-// of them. It uses the clock of the file system: fresh was made just now.
+// removeLeft removes the files of processes that were killed while they wrote, before fresh is
+// written, because the disk may be full of them. It uses the clock of the file system: fresh was
+// made just now.
 func removeLeft(path string, fresh *os.File) {
 	made, err := fresh.Stat()
 	if err != nil {

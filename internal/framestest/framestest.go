@@ -1,4 +1,5 @@
-// Package framestest checks that a [frames.Framer] cuts a stream in the same way, whatever pieces its bytes come in.
+// Package framestest checks that a [frames.Framer] cuts a stream in the same way, whatever pieces
+// its bytes come in.
 package framestest
 
 import (

@@ -27,13 +27,15 @@ func Do(f func(), done func(exited bool)) {
 	done(false)
 }
 
-// Run calls f and then done, which gets what f returned, or [Err] if f ends the goroutine. See [Do].
+// Run calls f and then done, which gets what f returned, or [Err] if f ends the goroutine. See
+// [Do].
 func Run(f func() error, done func(error)) {
 	err := Err
 	Do(func() { err = f() }, func(bool) { done(err) })
 }
 
-// Call calls f on a goroutine of its own, and returns what f returns, or [Err] if f ends that goroutine.
+// Call calls f on a goroutine of its own, and returns what f returns, or [Err] if f ends that
+// goroutine.
 func Call(f func() error) error {
 	result := make(chan error, 1)
 	go Run(f, func(err error) { result <- err })

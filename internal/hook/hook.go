@@ -1,5 +1,6 @@
-// Package hook carries functions in a context from who starts something to who does it, past the packages between, which need not know
-// of them. A function is found by its type, so who calls From names the same type as who called With.
+// Package hook carries functions in a context from who starts something to who does it, past the
+// packages between, which need not know of them. A function is found by its type, so who calls From
+// names the same type as who called With.
 package hook
 
 import (
@@ -11,8 +12,9 @@ type (
 	// Read is called with the number of bytes each time some of a response's body have arrived.
 	Read func(n int)
 
-	// Conn is called when an answer with a 2xx status begins, on the goroutine that sends the request. The function gone reports whether
-	// the connection of that answer has been closed since, by either end.
+	// Conn is called when an answer with a 2xx status begins, on the goroutine that sends the
+	// request. The function gone reports whether the connection of that answer has been closed
+	// since, by either end.
 	Conn func(gone func() bool)
 
 	// Step is called after each step of a state machine, and before its effects are performed. It

@@ -1,4 +1,5 @@
-// Package listoptions reads the query of a list or a watch with the code that kube-apiserver has for it.
+// Package listoptions reads the query of a list or a watch with the code that kube-apiserver has
+// for it.
 package listoptions
 
 import (
@@ -12,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Parse returns the options of a query. Its defaults and refusals are those of kube-apiserver: a watch at "" or 0 asks for initial
-// events without saying so. Its errors are those that the client gets: 400 or 422.
+// Parse returns the options of a query. Its defaults and refusals are those of kube-apiserver: a
+// watch at "" or 0 asks for initial events without saying so. Its errors are those that the client
+// gets: 400 or 422.
 func Parse(query url.Values) (*internalversion.ListOptions, error) {
 	opts := &internalversion.ListOptions{}
 	if err := scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, opts); err != nil {

@@ -34,7 +34,8 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return newEager(client), nil
 }
 
-// Connect gives the listener the server's end of a connection that Dial would not make: one that can be reset, say.
+// Connect gives the listener the server's end of a connection that Dial would not make: one that
+// can be reset, say.
 func (n *Network) Connect(ctx context.Context, server net.Conn) error {
 	select {
 	case n.conns <- server:

@@ -1,11 +1,13 @@
-// Package memserver is an API server in memory for tests: a [source.ListWatcher] without HTTP, with one resource. It remembers its
-// events, so it can answer a list or a watch at any version of its window.
+// Package memserver is an API server in memory for tests: a [source.ListWatcher] without HTTP, with
+// one resource. It remembers its events, so it can answer a list or a watch at any version of its
+// window.
 //
 //	server := memserver.New[*corev1.Pod]()
 //	server.Set("shop/tea", &corev1.Pod{})
 //	server.Gap(func() { server.Remove("shop/tea") }) // while nobody watches
 //
-// It never waits for real time, so it works in a synctest bubble. What has to do with HTTP, encodings or selectors needs apitest.
+// It never waits for real time, so it works in a synctest bubble. What has to do with HTTP,
+// encodings or selectors needs apitest.
 package memserver
 
 import (
@@ -33,7 +35,8 @@ import (
 // errBad is why the last state of an object that was removed by RemoveBadly cannot be decoded.
 var errBad = errors.New("bad field")
 
-// Server is a server of objects of one type, which is a pointer to a struct. The fields may be set while nobody asks.
+// Server is a server of objects of one type, which is a pointer to a struct. The fields may be set
+// while nobody asks.
 type Server[T metav1.Object] struct {
 	// Prefix stands before the number of each version. With one, versions are opaque.
 	Prefix string
@@ -44,8 +47,9 @@ type Server[T metav1.Object] struct {
 	// Bad returns why an object that is sent cannot be decoded. If nil, every object can be.
 	Bad func(T) error
 
-	// Asked is called before a request is answered, and may wait, change the server, or return what to answer with. Verb is "list",
-	// "watch", or "ask" for a list of one object at most. If nil, all requests are answered at once.
+	// Asked is called before a request is answered, and may wait, change the server, or return what
+	// to answer with. Verb is "list", "watch", or "ask" for a list of one object at most. If nil,
+	// all requests are answered at once.
 	Asked func(ctx context.Context, verb string) error
 
 	mu      sync.Mutex
@@ -78,7 +82,8 @@ func (s *Server[T]) locked(do func()) {
 	do()
 }
 
-// Set creates or updates an object. The server keeps a copy of obj, with a name, a UID and a version.
+// Set creates or updates an object. The server keeps a copy of obj, with a name, a UID and a
+// version.
 func (s *Server[T]) Set(key string, obj T) {
 	s.locked(func() {
 		typ := object.Modified
@@ -150,7 +155,8 @@ func (s *Server[T]) Fail(err error) { s.locked(func() { s.failing = err }) }
 // Cut ends the open watches.
 func (s *Server[T]) Cut() { s.locked(s.closeWatches) }
 
-// Gap ends the watches, has the server change while nobody watches, and forgets what happened, so that clients have to list again.
+// Gap ends the watches, has the server change while nobody watches, and forgets what happened, so
+// that clients have to list again.
 func (s *Server[T]) Gap(change func()) {
 	s.locked(func() {
 		s.closeWatches()
@@ -171,8 +177,8 @@ func (s *Server[T]) Backup() (version int, objects []T) {
 	return s.version, sorted(s.objects)
 }
 
-// Restore takes the server back to what it had at a version, as the restoration of a backup does, and ends the watches. It knows no
-// event from before, and its window begins at that version.
+// Restore takes the server back to what it had at a version, as the restoration of a backup does,
+// and ends the watches. It knows no event from before, and its window begins at that version.
 func (s *Server[T]) Restore(version int, objects ...T) {
 	s.locked(func() {
 		s.closeWatches()
@@ -210,7 +216,8 @@ func (s *Server[T]) Objects() []T {
 	return objects
 }
 
-// List implements source.ListWatcher. A list is of the present, or of the version that it asks for exactly.
+// List implements source.ListWatcher. A list is of the present, or of the version that it asks for
+// exactly.
 func (s *Server[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[T], error) {
 	verb := "list"
 	if opts.FieldSelector != "" || opts.Limit == 1 {
@@ -278,7 +285,8 @@ func (s *Server[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.
 	if err != nil {
 		return nil, err
 	}
-	// The first newer one and not what follows the last older one: a repeated event has the version that it had.
+	// The first newer one and not what follows the last older one: a repeated event has the version
+	// that it had.
 	next := slices.IndexFunc(s.log, func(e entry[T]) bool { return e.version > from })
 	if next < 0 {
 		next = len(s.log)

@@ -21,7 +21,8 @@ func seen(t *testing.T, s *Server[pom], opts metav1.ListOptions) (keys, next str
 	return keys + "at " + page.ResourceVersion, page.Continue
 }
 
-// Lists are of the present, of an older version, or of one object; later pages are of the version of the first.
+// Lists are of the present, of an older version, or of one object; later pages are of the version
+// of the first.
 func TestLists(t *testing.T) {
 	s := New[pom]()
 	s.Prefix = "v"

@@ -1,9 +1,11 @@
-// Package option has the rule of every number in relist's options: zero is the default, negative is off.
+// Package option has the rule of every number in relist's options: zero is the default, negative is
+// off.
 package option
 
 import "time"
 
-// Longest is what a longer time counts as, so that its sum with jitter or a schedule is still a time.
+// Longest is what a longer time counts as, so that its sum with jitter or a schedule is still a
+// time.
 const Longest = 365 * 24 * time.Hour
 
 // Or returns value, or byDefault if value is zero, or zero if value is negative.

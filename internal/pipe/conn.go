@@ -48,7 +48,8 @@ func (c *Conn) Reset() {
 	_ = c.Close()
 }
 
-// Refuse does the same as Close, but the other end gets ECONNREFUSED, as if there had been no connection.
+// Refuse does the same as Close, but the other end gets ECONNREFUSED, as if there had been no
+// connection.
 func (c *Conn) Refuse() {
 	c.out.end(&net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
 	_ = c.Close()

@@ -76,7 +76,8 @@ func (s *stream) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// settle waits until a read has nothing to read. It returns false if nobody will read again, or if ctx has ended.
+// settle waits until a read has nothing to read. It returns false if nobody will read again, or if
+// ctx has ended.
 func (s *stream) settle(ctx context.Context) bool {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()

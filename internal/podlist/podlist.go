@@ -1,4 +1,5 @@
-// Package podlist has the 300 Pods that a kube-apiserver sent, testdata/pods-300.json.gz, for tests of the packages that read objects.
+// Package podlist has the 300 Pods that a kube-apiserver sent, testdata/pods-300.json.gz, for tests
+// of the packages that read objects.
 package podlist
 
 import (

@@ -28,7 +28,8 @@ const brokenObject = `{"kind":"CanaryKind","apiVersion":"canary/v1","metadata":{
 const canaryStatus = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"canary-one\" is forbidden: User \"canary@example.com\" cannot list, limit canary/x",
 "reason":"%s","code":%d,"details":{"name":"canary-one","group":"canary.example.com","kind":"canaries","uid":"canary-uid-one","causes":[{"reason":"CanaryReason","message":"canary","field":"spec.canary"}]}}`
 
-// canaries is a server whose every answer has them. It has one answer for each list and each watch, and then no more.
+// canaries is a server whose every answer has them. It has one answer for each list and each watch,
+// and then no more.
 type canaries struct {
 	lists   atomic.Int32
 	watches atomic.Int32
@@ -121,9 +122,10 @@ func watchEvent(typ, text string) []byte {
 
 var canary = regexp.MustCompile(`(?i)canar|c4n4ry|4711|1980-|P@|☃|` + regexp.QuoteMeta(base64.StdEncoding.EncodeToString([]byte("canary"))))
 
-// A server has text of a user's in every position of its answers: names, keys of maps, values, labels, annotations, owners,
-// managed fields, errors, tokens, headers, strange versions and kinds; in good objects, in broken ones, in what is no
-// object, and in what broke off. Nothing of it is left in what was scrubbed, and the trace still passes.
+// A server has text of a user's in every position of its answers: names, keys of maps, values,
+// labels, annotations, owners, managed fields, errors, tokens, headers, strange versions and kinds;
+// in good objects, in broken ones, in what is no object, and in what broke off. Nothing of it is
+// left in what was scrubbed, and the trace still passes.
 func TestNoCanarySurvives(t *testing.T) {
 	opts := setup{handler: &canaries{}, Options: Options{
 		Path: "/api/v1/namespaces/canary-space/configmaps", Kind: "ConfigMap", PageSize: 1,

@@ -280,7 +280,8 @@ func (r *composer) say(lines ...string) error {
 	return r.observe(came, began)
 }
 
-// stimulate plays lines, returns what the client does after them, and writes comments that say what its problems are.
+// stimulate plays lines, returns what the client does after them, and writes comments that say what
+// its problems are.
 func (r *composer) stimulate(lines ...string) ([]string, error) {
 	came, err := r.Say(lines...)
 	if err != nil {

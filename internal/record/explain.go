@@ -7,8 +7,9 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// explanations collects what the client of the replay says of its problems, for comments of the trace. The errors are of the replay,
-// which had only what is in the trace, so a comment tells nothing else.
+// explanations collects what the client of the replay says of its problems, for comments of the
+// trace. The errors are of the replay, which had only what is in the trace, so a comment tells
+// nothing else.
 type explanations struct {
 	mu    sync.Mutex
 	lines []string          // that take has not returned yet

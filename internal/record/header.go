@@ -45,7 +45,8 @@ func (c *conversation) header() []string {
 	return []string{first, "#", "# " + c.summary()}
 }
 
-// isForOne reports whether a request asks for one object: with a limit of 2, and with a selector of its name.
+// isForOne reports whether a request asks for one object: with a limit of 2, and with a selector of
+// its name.
 func isForOne(target string) bool {
 	u, err := url.Parse(target)
 	if err != nil {

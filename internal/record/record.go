@@ -80,8 +80,9 @@ type Recording struct {
 	// but cannot be run, because it has no waits.
 	Raw []byte
 
-	// Unsynced says why the client has not got the whole state once: it is the last problem that the client had. It is nil if the
-	// client has synced. It is about the live conversation, so it is never scrubbed.
+	// Unsynced says why the client has not got the whole state once: it is the last problem that
+	// the client had. It is nil if the client has synced. It is about the live conversation, so it
+	// is never scrubbed.
 	Unsynced error
 
 	// Requests is the number of requests. Objects is the number of objects in lists and

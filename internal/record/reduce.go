@@ -13,8 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reducer turns the bytes of a server into items for a trace. Of an object it keeps the identity. Of bytes that the
-// client cannot use it keeps only what makes them useless, so a recording never contains the rest of an object.
+// reducer turns the bytes of a server into items for a trace. Of an object it keeps the identity.
+// Of bytes that the client cannot use it keeps only what makes them useless, so a recording never
+// contains the rest of an object.
 type reducer struct{ kind, apiVersion string }
 
 // lenient holds the rules for reading a server's JSON: a name may occur twice.
@@ -44,8 +45,8 @@ type objectBody struct {
 	} `json:"metadata"`
 }
 
-// list returns the item for an answer to a list request. A list that the language of traces cannot express becomes a
-// body that no client can read.
+// list returns the item for an answer to a list request. A list that the language of traces cannot
+// express becomes a body that no client can read.
 func (r *reducer) list(contentType string, body []byte) said {
 	unreadable := &whole{code: http.StatusOK, contentType: contentType, size: len(body)}
 	var from listBody
@@ -79,7 +80,8 @@ func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
 	return o, true
 }
 
-// canBeDecoded reports whether the client can decode an object: its metadata and, if it is a ConfigMap, its data. See trace.Mirror.
+// canBeDecoded reports whether the client can decode an object: its metadata and, if it is a
+// ConfigMap, its data. See trace.Mirror.
 func (r *reducer) canBeDecoded(object jsontext.Value) bool {
 	var from struct {
 		metav1.TypeMeta   `json:",inline"`
@@ -129,8 +131,8 @@ func (r *reducer) event(message []byte) said {
 	return raw(fmt.Sprintf(`{"type":%q,"object":{}}`+"\n", from.Type))
 }
 
-// status keeps the parts of a Status that a client can act on: the seconds to wait, the reasons of the causes, and the
-// token with which a list continues.
+// status keeps the parts of a Status that a client can act on: the seconds to wait, the reasons of
+// the causes, and the token with which a list continues.
 func (r *reducer) status(s *metav1.Status) *status {
 	out := &status{code: int(s.Code), reason: string(s.Reason), message: s.Message, token: s.Continue}
 	if s.Details != nil {
@@ -202,7 +204,8 @@ func (o *object) String() string {
 	return withJSON(text, extra)
 }
 
-// nextEvent returns how many bytes of data belong to the event at its beginning, and whether the event is then complete.
+// nextEvent returns how many bytes of data belong to the event at its beginning, and whether the
+// event is then complete.
 func nextEvent(data []byte) (n int, whole bool) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, true

@@ -21,7 +21,8 @@ func TestCanBeDecoded(t *testing.T) {
 	}
 }
 
-// A list with a limit of 2 is a request for one object if it names the object, and has neither a version nor a token.
+// A list with a limit of 2 is a request for one object if it names the object, and has neither a
+// version nor a token.
 func TestIsForOne(t *testing.T) {
 	const one = "/api/v1/configmaps?fieldSelector=metadata.namespace%3Da%2Cmetadata.name%3Db&limit=2"
 	for target, want := range map[string]bool{

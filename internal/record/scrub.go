@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// scrubber replaces what is left of objects in a recording with pseudonyms. The same text in the same role always gets
-// the same pseudonym. It keeps only what the help of relist record and [Options.Scrub] name.
+// scrubber replaces what is left of objects in a recording with pseudonyms. The same text in the
+// same role always gets the same pseudonym. It keeps only what the help of relist record and
+// [Options.Scrub] name.
 type scrubber struct {
 	about about // as it was recorded, because the scrubber keeps its resource, kind and version
 
@@ -26,8 +27,8 @@ type scrubber struct {
 	rest       map[string]map[string]string // for each other role: "value", "key", "continue" and so on
 }
 
-// scrub returns a copy of the conversation with pseudonyms for the text of objects. The versions of objects stay,
-// and so do the events and their order.
+// scrub returns a copy of the conversation with pseudonyms for the text of objects. The versions of
+// objects stay, and so do the events and their order.
 func scrub(c *conversation) *conversation {
 	s := newScrubber(c)
 	out := &conversation{about: s.scrubbedAbout(), length: c.length, unsynced: c.unsynced, scrubbed: true}
@@ -41,7 +42,8 @@ func scrub(c *conversation) *conversation {
 	return out
 }
 
-// newScrubber returns a scrubber with a pseudonym for every namespace, name and UID of the conversation.
+// newScrubber returns a scrubber with a pseudonym for every namespace, name and UID of the
+// conversation.
 func newScrubber(c *conversation) *scrubber {
 	s := &scrubber{
 		about:      c.about,
@@ -60,8 +62,8 @@ func newScrubber(c *conversation) *scrubber {
 		}
 		s.names[o.name] = ""
 	}
-	// The order of keys is the order of the bytes of namespace/name: "a-b/x" is before "a/x". All pseudonyms of
-	// namespaces have the same length, so they have the same order as the namespaces.
+	// The order of keys is the order of the bytes of namespace/name: "a-b/x" is before "a/x". All
+	// pseudonyms of namespaces have the same length, so they have the same order as the namespaces.
 	number(s.namespaces, "namespace", func(a, b string) int { return cmp.Compare(a+"/", b+"/") })
 	number(s.names, strings.ToLower(c.about.kind), cmp.Compare[string])
 	if len(s.namespaces) == 1 {
@@ -73,9 +75,9 @@ func newScrubber(c *conversation) *scrubber {
 	return s
 }
 
-// numberUIDs gives each UID a pseudonym. If possible, this is the UID that a trace gives an object by default, so
-// that the trace need not write it. If an object was deleted and created again, the second object has the same name
-// and needs another UID.
+// numberUIDs gives each UID a pseudonym. If possible, this is the UID that a trace gives an object
+// by default, so that the trace need not write it. If an object was deleted and created again, the
+// second object has the same name and needs another UID.
 func (s *scrubber) numberUIDs(objects []*object) {
 	homes := map[string]map[string]bool{} // the namespaces in which each name occurs
 	for _, o := range objects {
@@ -129,7 +131,8 @@ func number(m map[string]string, word string, compare func(a, b string) int) {
 	}
 }
 
-// pseudonym returns the pseudonym of a text in a role. The first text of a role gets number 1, and so on.
+// pseudonym returns the pseudonym of a text in a role. The first text of a role gets number 1, and
+// so on.
 func (s *scrubber) pseudonym(role, text string) string {
 	if text == "" {
 		return ""
@@ -145,7 +148,8 @@ func (s *scrubber) pseudonym(role, text string) string {
 	return known[text]
 }
 
-// nameOr returns the pseudonym that names has for a text. If names has none, the text gets a pseudonym as a value.
+// nameOr returns the pseudonym that names has for a text. If names has none, the text gets a
+// pseudonym as a value.
 func (s *scrubber) nameOr(names map[string]string, text string) string {
 	if pseudonym := names[text]; pseudonym != "" {
 		return pseudonym
@@ -163,8 +167,8 @@ func (s *scrubber) word(text string) string {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// version keeps a resourceVersion that is a number, as servers write it. Any other text may be private, and gets a
-// pseudonym.
+// version keeps a resourceVersion that is a number, as servers write it. Any other text may be
+// private, and gets a pseudonym.
 func (s *scrubber) version(text string) string {
 	if digits.MatchString(text) {
 		return text
@@ -249,10 +253,12 @@ func (s *scrubber) selector(text string) string {
 	})
 }
 
-// A name in a field selector may have =, a comma or a backslash in it, which are escaped, and ! without =.
+// A name in a field selector may have =, a comma or a backslash in it, which are escaped, and !
+// without =.
 var fieldSelectorWord = regexp.MustCompile(`(\\.|[^\\=!,]|![^\\=!,])+`)
 
-// fieldSelector replaces the words of a field selector. It keeps the operators, and the names of the two fields that every object has.
+// fieldSelector replaces the words of a field selector. It keeps the operators, and the names of
+// the two fields that every object has.
 func (s *scrubber) fieldSelector(text string) string {
 	return fieldSelectorWord.ReplaceAllStringFunc(text, func(word string) string {
 		if word == "metadata.name" || word == "metadata.namespace" {
@@ -293,7 +299,8 @@ func (s *scrubber) said(what said) said {
 var versionMessage = regexp.MustCompile(`^(Timeout: )?(too old resource version: \d+ \(\d+\)|Too large resource version: \d+, current: \d+|` +
 	`The resourceVersion for the provided (watch|list) is too old\.)$`)
 
-// message keeps a message about versions. Any other message may name an object or a user, so nothing of it stays.
+// message keeps a message about versions. Any other message may name an object or a user, so
+// nothing of it stays.
 func message(text string) string {
 	if versionMessage.MatchString(text) {
 		return text
@@ -333,8 +340,8 @@ func (s *scrubber) object(o object) object {
 	return o
 }
 
-// contentType keeps a media type of this list, and the charset utf-8. It replaces any other media type, because that
-// may have private text.
+// contentType keeps a media type of this list, and the charset utf-8. It replaces any other media
+// type, because that may have private text.
 func contentType(text string) string {
 	typ, params, err := mime.ParseMediaType(text)
 	if err != nil || !slices.Contains([]string{

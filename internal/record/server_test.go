@@ -92,8 +92,9 @@ func (w *world) connState(conn net.Conn, state http.ConnState) {
 	w.idle[conn] = state == http.StateIdle
 }
 
-// crash resets every connection and refuses new ones, or ends that. The idle connections are reset first: otherwise it would depend on
-// the goroutines whether the client sends a request on one of them when it learns of the reset of another.
+// crash resets every connection and refuses new ones, or ends that. The idle connections are reset
+// first: otherwise it would depend on the goroutines whether the client sends a request on one of
+// them when it learns of the reset of another.
 func (w *world) crash(down bool) {
 	w.mu.Lock()
 	w.down = down

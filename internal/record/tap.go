@@ -20,8 +20,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// tap is a proxy in memory between the recorded client and the API server. To the client it is a server, and to the
-// API server it is a client. It records what it passes on.
+// tap is a proxy in memory between the recorded client and the API server. To the client it is a
+// server, and to the API server it is a client. It records what it passes on.
 type tap struct {
 	upstream *transport.Client
 	log      *log
@@ -30,8 +30,8 @@ type tap struct {
 	links    sync.WaitGroup // the goroutines of the connections
 }
 
-// dialer returns a function that makes connections to the tap. All requests on the connections end with ctx. The
-// requests of one connection also end when the client closes it.
+// dialer returns a function that makes connections to the tap. All requests on the connections end
+// with ctx. The requests of one connection also end when the client closes it.
 func (t *tap) dialer(ctx context.Context) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		client, server := pipe.New()
@@ -72,8 +72,8 @@ type live struct {
 	conn *pipe.Conn
 }
 
-// answer sends a request to the server, and passes the answer on to the client. It returns false if the connection
-// must not be used again.
+// answer sends a request to the server, and passes the answer on to the client. It returns false if
+// the connection must not be used again.
 func (x *live) answer(ctx context.Context, req *http.Request) bool {
 	asked := transport.Request{
 		Path:   req.URL.EscapedPath(),
@@ -122,8 +122,8 @@ func (x *live) failed(ctx context.Context, err error) bool {
 	return x.end(cut)
 }
 
-// maxWhole is the largest number of bytes that are read of an answer that is not a list. There is a limit, because a
-// proxy may have sent the answer.
+// maxWhole is the largest number of bytes that are read of an answer that is not a list. There is a
+// limit, because a proxy may have sent the answer.
 const maxWhole = 1 << 20
 
 // whole passes on an answer that is not a stream, after the whole answer has come.
@@ -162,22 +162,22 @@ func (x *live) broken(ctx context.Context, data []byte, err error) bool {
 	return x.send(ctx, answer) && x.end(howEnded(err))
 }
 
-// send writes to the client, and waits until the client has taken the bytes. It returns false if the client closes the connection
-// instead.
+// send writes to the client, and waits until the client has taken the bytes. It returns false if
+// the client closes the connection instead.
 func (x *live) send(ctx context.Context, data []byte) bool {
 	_, _ = x.conn.Write(data) // an error does not matter: Settle notices a client that has hung up
 	return x.conn.Settle(ctx) || x.end(hungUp)
 }
 
-// sendLast sends the last bytes of an answer. It ends the exchange first, so that the exchange is over before the
-// client can send its next request.
+// sendLast sends the last bytes of an answer. It ends the exchange first, so that the exchange is
+// over before the client can send its next request.
 func (x *live) sendLast(ctx context.Context, data []byte) bool {
 	x.log.add(x.exchange, finished)
 	return x.send(ctx, data)
 }
 
-// end ends the exchange, and ends the client's connection in the way in which the server's connection ended. It
-// always returns false, because the connection is over.
+// end ends the exchange, and ends the client's connection in the way in which the server's
+// connection ended. It always returns false, because the connection is over.
 func (x *live) end(how ending) bool {
 	x.log.add(x.exchange, how)
 	if how == reset {

@@ -1,4 +1,5 @@
-// Package target reads the paths of collections, and writes requests and durations as a trace has them.
+// Package target reads the paths of collections, and writes requests and durations as a trace has
+// them.
 package target
 
 import (
@@ -7,8 +8,8 @@ import (
 	"time"
 )
 
-// Of returns the path and the sorted query of a request. It replaces the value of timeoutSeconds by T,
-// because the client chooses it at random.
+// Of returns the path and the sorted query of a request. It replaces the value of timeoutSeconds by
+// T, because the client chooses it at random.
 func Of(req *http.Request) string {
 	query := req.URL.Query()
 	if query.Has("timeoutSeconds") {

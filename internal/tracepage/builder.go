@@ -47,7 +47,8 @@ func (b *builder) begin(s Step) {
 	b.stimulus(s.Text[0])
 }
 
-// end completes a step: it inserts the marks of the machine, and lets the time of the stimulus pass.
+// end completes a step: it inserts the marks of the machine, and lets the time of the stimulus
+// pass.
 func (b *builder) end() {
 	if len(b.Steps) == 0 {
 		return
@@ -70,7 +71,8 @@ func (b *builder) end() {
 	}
 }
 
-// machineMarks inserts a mark for each backoff, and for each phase in which the machine was at the end of an instant.
+// machineMarks inserts a mark for each backoff, and for each phase in which the machine was at the
+// end of an instant.
 func (b *builder) machineMarks(s *Step) {
 	for i, row := range s.Rows {
 		at := b.first
@@ -154,8 +156,8 @@ func (b *builder) entry(s *Step, said string) {
 	}
 }
 
-// calls returns the callbacks that an informer with one handler makes for an entry, in one line each. An inferred deletion ends
-// with a question mark.
+// calls returns the callbacks that an informer with one handler makes for an entry, in one line
+// each. An inferred deletion ends with a question mark.
 func (b *builder) calls(key, deltas string) []string {
 	old, known := b.versions[key]
 	version, there, gone, typ := old, known, "", ""

@@ -20,9 +20,11 @@ func part(name string) string {
 	return string(data)
 }
 
-// HTML returns a page that steps through a run. It is whole in itself: it has its style, its script and its data.
+// HTML returns a page that steps through a run. It is whole in itself: it has its style, its script
+// and its data.
 func HTML(r *Recording) []byte {
-	// An object of a server may have any bytes. What a browser would take for the end of the script is escaped.
+	// An object of a server may have any bytes. What a browser would take for the end of the script
+	// is escaped.
 	data, err := json.Marshal(r, jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic("tracepage: unreachable: strings, numbers and lists of them can be encoded: " + err.Error())

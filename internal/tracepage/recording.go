@@ -1,7 +1,8 @@
-// Package tracepage shows a run of a trace: as a sequence diagram in SVG, and as a page in HTML that steps through it.
+// Package tracepage shows a run of a trace: as a sequence diagram in SVG, and as a page in HTML
+// that steps through it.
 //
-// A [Recording] is the lines of a run, and what a recorder saw in the client after each stimulus. Without a recorder, there are only
-// the lines, and the page shows the wire alone.
+// A [Recording] is the lines of a run, and what a recorder saw in the client after each stimulus.
+// Without a recorder, there are only the lines, and the page shows the wire alone.
 package tracepage
 
 import (
@@ -35,7 +36,8 @@ type Step struct {
 	Moment
 }
 
-// Moment is what a recorder saw in one step: what the machine did, and what the client had after it.
+// Moment is what a recorder saw in one step: what the machine did, and what the client had after
+// it.
 type Moment struct {
 	Rows  []Row    `json:"rows,omitempty"`
 	State *State   `json:"state,omitempty"` // nil without a machine
@@ -113,7 +115,8 @@ func paragraphs(comment []string) []string {
 	return all
 }
 
-// Clock returns a virtual time as a reader wants it: at most two units, and no more digits than tell something.
+// Clock returns a virtual time as a reader wants it: at most two units, and no more digits than
+// tell something.
 func Clock(d time.Duration) string {
 	switch {
 	case d == 0:

@@ -69,7 +69,8 @@ stop
 	}
 }
 
-// The callbacks are those of an informer: a deletion and a new object stay two, and an unchanged object has none.
+// The callbacks are those of an informer: a deletion and a new object stay two, and an unchanged
+// object has none.
 func TestCalls(t *testing.T) {
 	b := &builder{Recording: &Recording{}, versions: map[string]string{"b": "1"}}
 	for _, test := range []struct{ key, deltas, want string }{

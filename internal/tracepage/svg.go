@@ -169,7 +169,8 @@ func (d *drawing) band(phase string) {
 	}
 }
 
-// arrow draws what goes from one lane to the other. A connection that breaks has a cross in the middle.
+// arrow draws what goes from one lane to the other. A connection that breaks has a cross in the
+// middle.
 func (d *drawing) arrow(m Mark) {
 	class := m.Kind
 	if m.Fault {

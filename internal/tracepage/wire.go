@@ -82,7 +82,8 @@ func request(target string) (text, detail string) {
 	return text, strings.TrimSpace(detail)
 }
 
-// unquoted returns what a Status says, without the quotes of the message, and without the details that follow it in JSON.
+// unquoted returns what a Status says, without the quotes of the message, and without the details
+// that follow it in JSON.
 func unquoted(text string) string {
 	before, message, _ := strings.Cut(text, `"`)
 	quoted, err := strconv.QuotedPrefix(`"` + message)
@@ -164,7 +165,8 @@ func (b *builder) stimulus(text string) {
 	}
 }
 
-// newest returns the newest request that is open, or the newest with a part of its answer; -1 if there is none.
+// newest returns the newest request that is open, or the newest with a part of its answer; -1 if
+// there is none.
 func (b *builder) newest(started bool) int {
 	for i, s := range slices.Backward(b.spans) {
 		if s.to < 0 && (s.started || !started) {
@@ -174,8 +176,8 @@ func (b *builder) newest(started bool) int {
 	return -1
 }
 
-// closing returns the request that the client closes. If there are several, it is the list or the watch if another one follows, and
-// otherwise the newest.
+// closing returns the request that the client closes. If there are several, it is the list or the
+// watch if another one follows, and otherwise the newest.
 func (b *builder) closing(rest []string) int {
 	newest, main := b.newest(false), slices.IndexFunc(b.spans, func(s span) bool { return s.to < 0 })
 	for _, line := range rest {

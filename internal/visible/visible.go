@@ -1,6 +1,6 @@
-// Package visible makes text of a server safe to show on a terminal, or in a log that is shown on one: names and messages
-// could move the cursor, change what was printed before, or look like lines of this program.
-// https://github.com/kubernetes/kubernetes/issues/101695
+// Package visible makes text of a server safe to show on a terminal, or in a log that is shown on
+// one: names and messages could move the cursor, change what was printed before, or look like lines
+// of this program. https://github.com/kubernetes/kubernetes/issues/101695
 package visible
 
 import (
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine returns a message on one line: what breaks lines is a space, and what cannot be seen is written as Go writes it in a
-// string.
+// OneLine returns a message on one line: what breaks lines is a space, and what cannot be seen is
+// written as Go writes it in a string.
 func OneLine(s string) string {
 	return visible(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {

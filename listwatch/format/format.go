@@ -114,7 +114,8 @@ type Chooser interface {
 	Choose(typ reflect.Type) Format
 }
 
-// SecondChooser is implemented by a Format whose objects plain JSON could not be decoded into, or not as well.
+// SecondChooser is implemented by a Format whose objects plain JSON could not be decoded into, or
+// not as well.
 type SecondChooser interface {
 	// SecondChoice returns the Format to ask for if the server does not have the first one.
 	SecondChoice() Format

@@ -58,8 +58,8 @@ var (
 	errNoJSONObject = errors.New("not a JSON object")
 )
 
-// parseEnvelope parses an envelope with any white space, escapes and order of members. It checks each
-// member by itself, so that an object that is nested too deeply is left to its decoder.
+// parseEnvelope parses an envelope with any white space, escapes and order of members. It checks
+// each member by itself, so that an object that is nested too deeply is left to its decoder.
 func parseEnvelope(event []byte) (word string, object []byte, err error) {
 	m := wire.MembersOf(event)
 	for m.Next() && (Format{}).Valid(m.Value) {

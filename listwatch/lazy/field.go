@@ -13,16 +13,19 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// A Field is a member of type V at a path, such as spec.nodeName. If it is in [Options.Fields], it is decoded when an object comes.
+// A Field is a member of type V at a path, such as spec.nodeName. If it is in [Options.Fields], it
+// is decoded when an object comes.
 type Field[V any] struct{ path string }
 
-// At returns the field at a path: the names of members in JSON with dots between them. The path may lead through structs, and not
-// through a list or a map; those can only be its end.
+// At returns the field at a path: the names of members in JSON with dots between them. The path may
+// lead through structs, and not through a list or a map; those can only be its end.
 func At[V any](path string) Field[V] { return Field[V]{path} }
 
-// Of returns the value of the field in an object. It is the zero value if the object lacks the member. The caller must not change it.
+// Of returns the value of the field in an object. It is the zero value if the object lacks the
+// member. The caller must not change it.
 //
-// Of takes about 20 ns if [Options.Fields] has the field. Otherwise it does what [Path] does, and returns the zero value for an error.
+// Of takes about 20 ns if [Options.Fields] has the field. Otherwise it does what [Path] does, and
+// returns the zero value for an error.
 func (f Field[V]) Of(obj Lazy) V {
 	if value, ok := obj.named(f.path).(*V); ok {
 		return *value
@@ -45,8 +48,9 @@ type Lazy interface {
 	part(path string, typ reflect.Type) (reflect.Value, error)
 }
 
-// Path decodes the member of an object at a path, as [At] has it, and nothing else of the object. Each call returns a value of its own,
-// as Get does. Path returns an error if T has no such member of type V, or if nothing was decoded into the object.
+// Path decodes the member of an object at a path, as [At] has it, and nothing else of the object.
+// Each call returns a value of its own, as Get does. Path returns an error if T has no such member
+// of type V, or if nothing was decoded into the object.
 func Path[V any](obj Lazy, path string) (V, error) {
 	value, err := obj.part(path, reflect.TypeFor[V]())
 	if err != nil {
@@ -189,7 +193,8 @@ func follow(v reflect.Value, place []int, typ reflect.Type) reflect.Value {
 	return v
 }
 
-// narrow returns a struct type that has only the members of typ at paths, with their tags. Each path leads to a member.
+// narrow returns a struct type that has only the members of typ at paths, with their tags. Each
+// path leads to a member.
 func narrow(typ reflect.Type, paths [][]string) reflect.Type {
 	return reflect.StructOf(appendNarrow(nil, typ, paths))
 }

@@ -16,35 +16,41 @@ import (
 
 // Options of [New]. With the zero value, objects are JSON, and no field is named.
 type Options struct {
-	// Encoding is the format to ask for. If nil, listwatch.JSON is used. Objects in protobuf stay messages. Every format but these two
-	// must call the UnmarshalJSON of a type, because its objects are kept in JSON.
+	// Encoding is the format to ask for. If nil, listwatch.JSON is used. Objects in protobuf stay
+	// messages. Every format but these two must call the UnmarshalJSON of a type, because its
+	// objects are kept in JSON.
 	Encoding format.Format
 
 	// Fields are decoded when an object comes.
 	Fields []Named
 
-	// Packer makes what an object keeps smaller. Then each Get and each Path of a field that was not named unpacks it first. If nil,
-	// objects are kept as they are. Package zstd below this one has a Packer. Each resource needs its own.
+	// Packer makes what an object keeps smaller. Then each Get and each Path of a field that was
+	// not named unpacks it first. If nil, objects are kept as they are. Package zstd below this one
+	// has a Packer. Each resource needs its own.
 	Packer Packer
 
-	// Unchecked means that only the metadata and the fields are decoded when an object comes, which takes half of the CPU or less.
-	// Then an object with a member of a wrong type is in the cache as every other one, and its Get returns the error. Without
-	// Unchecked, each object is decoded once when it comes, and an object that cannot be decoded is an ObjectError, as always.
+	// Unchecked means that only the metadata and the fields are decoded when an object comes, which
+	// takes half of the CPU or less. Then an object with a member of a wrong type is in the cache
+	// as every other one, and its Get returns the error. Without Unchecked, each object is decoded
+	// once when it comes, and an object that cannot be decoded is an ObjectError, as always.
 	Unchecked bool
 }
 
-// A Packer makes the bytes of objects smaller, such as by compression. Several goroutines may use it.
+// A Packer makes the bytes of objects smaller, such as by compression. Several goroutines may use
+// it.
 type Packer interface {
-	// Pack returns data in fewer bytes, or data itself. It is called once for each object, and data is the caller's no more.
+	// Pack returns data in fewer bytes, or data itself. It is called once for each object, and data
+	// is the caller's no more.
 	Pack(data []byte) []byte
 
 	// Unpack returns the bytes for which Pack returned fewer. The caller does not change them.
 	Unpack(packed []byte) []byte
 }
 
-// New returns a Format in which the objects of a resource become *Object[T]. It is for listwatch.Options.Encoding. JSON is the second
-// choice, as always. New returns an error if T has no member at the path of a field, if the member has another type, or if objects
-// cannot be decoded into T.
+// New returns a Format in which the objects of a resource become *Object[T]. It is for
+// listwatch.Options.Encoding. JSON is the second choice, as always. New returns an error if T has
+// no member at the path of a field, if the member has another type, or if objects cannot be decoded
+// into T.
 func New[T object.Object](opts Options) (format.Format, error) {
 	typ := reflect.TypeFor[T]()
 	if unstructured.Is(typ) {
@@ -82,7 +88,8 @@ type lazyFormat[T object.Object] struct {
 // SecondChoice implements [format.SecondChooser].
 func (f lazyFormat[T]) SecondChoice() format.Format { return lazyFormat[T]{json.Format{}, f.opts} }
 
-// Unmarshaler implements [format.Format]. Objects of another type, such as metadata alone, are decoded as without this package.
+// Unmarshaler implements [format.Format]. Objects of another type, such as metadata alone, are
+// decoded as without this package.
 func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
 	if typ != reflect.TypeFor[*Object[T]]() {
 		return f.Format.Unmarshaler(typ, opts)

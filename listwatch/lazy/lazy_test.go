@@ -127,7 +127,8 @@ func TestEqualFromListAndEvent(t *testing.T) {
 	}
 }
 
-// What Get and Path return is the caller's own, also if many objects have the same. Get returns no kind, wherever the bytes have it.
+// What Get and Path return is the caller's own, also if many objects have the same. Get returns no
+// kind, wherever the bytes have it.
 func TestGetIsFresh(t *testing.T) {
 	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"data":{"k":"a text that is long enough to be shared"},"kind":"ConfigMap"}`)
 	if err != nil {
@@ -143,7 +144,8 @@ func TestGetIsFresh(t *testing.T) {
 	}
 }
 
-// Objects are equal if their bytes are, also if they come from a checkpoint or only one of them is packed.
+// Objects are equal if their bytes are, also if they come from a checkpoint or only one of them is
+// packed.
 func TestEqual(t *testing.T) {
 	const text = `{"metadata":{"name":"a"},"data":{"k":"v"}}`
 	plain, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{data}})(text)
@@ -399,7 +401,8 @@ func TestZeroObject(t *testing.T) {
 	}
 }
 
-// A message is kept without its envelope and the dropped members. A copy of its bytes is the same object.
+// A message is kept without its envelope and the dropped members. A copy of its bytes is the same
+// object.
 func TestProtobuf(t *testing.T) {
 	type lazyCarp = lazy.Object[*carp.Carp]
 	nodeName := lazy.At[string]("spec.nodeName")
@@ -460,7 +463,8 @@ func TestProtobuf(t *testing.T) {
 	}
 }
 
-// A resource that the server does not have in protobuf comes in JSON, and its objects are lazy all the same.
+// A resource that the server does not have in protobuf comes in JSON, and its objects are lazy all
+// the same.
 func TestJSONIsTheSecondChoice(t *testing.T) {
 	type lazyCarp = lazy.Object[*carp.Carp]
 	server, url := apitest.Start(t, apitest.Options{Resources: []apitest.Resource{
@@ -540,8 +544,8 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// FuzzMessage compares a lazy object with the whole one that protobuf makes of the same bytes. A lazy one may be refused, such as for a
-// group, which no server writes.
+// FuzzMessage compares a lazy object with the whole one that protobuf makes of the same bytes. A
+// lazy one may be refused, such as for a group, which no server writes.
 func FuzzMessage(f *testing.F) {
 	seed := &carp.Carp{Spec: carp.CarpSpec{NodeName: "pond", NodeSelector: map[string]string{"a": "b"}}}
 	seed.Name, seed.Labels, seed.OwnerReferences = "a", map[string]string{"k": "v"}, []metav1.OwnerReference{{Name: "o"}}

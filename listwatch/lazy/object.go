@@ -1,5 +1,5 @@
-// Package lazy keeps objects as the bytes that the server sent. A cache of whole objects takes several times the memory of their
-// bytes, and most programs look at a few fields of each object.
+// Package lazy keeps objects as the bytes that the server sent. A cache of whole objects takes
+// several times the memory of their bytes, and most programs look at a few fields of each object.
 //
 //	nodeName := lazy.At[string]("spec.nodeName")
 //	encoding, err := lazy.New[*corev1.Pod](lazy.Options{Encoding: listwatch.Protobuf, Fields: []lazy.Named{nodeName}})
@@ -11,12 +11,13 @@
 //	nodeName.Of(pod) // was decoded when the Pod came
 //	pod.Get()        // decodes the whole Pod, each time
 //
-// An [Object] goes wherever an object goes: through a store, a queue, handlers, indexes and checkpoints. What identifies it, its labels,
-// its owners and the named fields are decoded when it comes. Everything else is one slice of bytes, which the garbage collector does
-// not look into, and which is free as soon as nobody has the object any more.
+// An [Object] goes wherever an object goes: through a store, a queue, handlers, indexes and
+// checkpoints. What identifies it, its labels, its owners and the named fields are decoded when it
+// comes. Everything else is one slice of bytes, which the garbage collector does not look into, and
+// which is free as soon as nobody has the object any more.
 //
-// Get returns a fresh value each time, so a program may change it and needs no DeepCopy. A cache of lazy objects cannot be changed by
-// mistake, except for labels and owner references.
+// Get returns a fresh value each time, so a program may change it and needs no DeepCopy. A cache of
+// lazy objects cannot be changed by mistake, except for labels and owner references.
 package lazy
 
 import (
@@ -33,8 +34,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Object is one object of type T as bytes, with its metadata and the named fields. It must not be changed. Several goroutines may
-// read it.
+// Object is one object of type T as bytes, with its metadata and the named fields. It must not be
+// changed. Several goroutines may read it.
 type Object[T object.Object] struct{ content }
 
 // errEmpty is returned for the zero value of an Object.
@@ -72,7 +73,8 @@ func (o *Object[T]) GetUID() types.UID { return o.meta.UID }
 // GetResourceVersion returns the resourceVersion.
 func (o *Object[T]) GetResourceVersion() string { return o.meta.ResourceVersion }
 
-// GetLabels returns the labels. The caller must not change them, because other objects may have the same map.
+// GetLabels returns the labels. The caller must not change them, because other objects may have the
+// same map.
 func (o *Object[T]) GetLabels() map[string]string { return o.meta.Labels }
 
 // GetOwnerReferences returns the owners. The caller must not change them.
@@ -81,9 +83,11 @@ func (o *Object[T]) GetOwnerReferences() []metav1.OwnerReference { return o.meta
 // GetDeletionTimestamp returns when the deletion was asked for. It is nil if it was not.
 func (o *Object[T]) GetDeletionTimestamp() *metav1.Time { return o.meta.DeletionTimestamp }
 
-// Get decodes the object. Each call returns a value of its own, which the caller may change. It is the value that listwatch.New without
-// this package would bring, except that it shares no parts with other objects. Get returns an error only if nothing was decoded into
-// the object, or if nothing has checked it: it came with [Options.Unchecked], or UnmarshalJSON or Unmarshal has read it.
+// Get decodes the object. Each call returns a value of its own, which the caller may change. It is
+// the value that listwatch.New without this package would bring, except that it shares no parts
+// with other objects. Get returns an error only if nothing was decoded into the object, or if
+// nothing has checked it: it came with [Options.Unchecked], or UnmarshalJSON or Unmarshal has read
+// it.
 func (o *Object[T]) Get() (T, error) {
 	if o.from == nil {
 		return *new(T), errEmpty
@@ -98,8 +102,8 @@ func (o *Object[T]) Get() (T, error) {
 	return obj, nil
 }
 
-// Bytes returns the object: its JSON, without kind and apiVersion if these come first, or its protobuf message without the envelope.
-// The caller must not change them.
+// Bytes returns the object: its JSON, without kind and apiVersion if these come first, or its
+// protobuf message without the envelope. The caller must not change them.
 func (o *Object[T]) Bytes() []byte {
 	if o.packed {
 		return o.from.packer.Unpack(o.data)
@@ -113,7 +117,8 @@ func (o *Object[T]) Equal(other *Object[T]) bool { return bytes.Equal(o.Bytes(),
 // Size returns the number of bytes that are kept, which are packed if there is a Packer.
 func (o *Object[T]) Size() int { return len(o.data) }
 
-// String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
+// String returns namespace/name, or name if there is no namespace. It shows nothing of the content,
+// which may be a Secret.
 func (o *Object[T]) String() string { return object.Key(o) }
 
 // MarshalJSON returns the JSON of the object. If it is kept in protobuf, it is decoded first.
@@ -128,15 +133,16 @@ func (o *Object[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// UnmarshalJSON keeps a copy of an object's JSON. It checks no more than [Options.Unchecked] does. No field of the result was named, so
-// [Field.Of] decodes it each time.
+// UnmarshalJSON keeps a copy of an object's JSON. It checks no more than [Options.Unchecked] does.
+// No field of the result was named, so [Field.Of] decodes it each time.
 func (o *Object[T]) UnmarshalJSON(object []byte) error { return o.unmarshal(object, true) }
 
-// Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they are.
+// Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they
+// are.
 func (o *Object[T]) Marshal() ([]byte, error) { return o.Bytes(), nil }
 
-// Unmarshal keeps a copy of an object: of a protobuf message or of JSON, as Marshal returns them. It does otherwise what UnmarshalJSON
-// does.
+// Unmarshal keeps a copy of an object: of a protobuf message or of JSON, as Marshal returns them.
+// It does otherwise what UnmarshalJSON does.
 func (o *Object[T]) Unmarshal(data []byte) error { return o.unmarshal(data, isJSON(data)) }
 
 func (o *Object[T]) unmarshal(data []byte, isJSON bool) error {

@@ -42,7 +42,8 @@ func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error
 		return nil, err
 	}
 	if !opts.Unchecked {
-		// What is checked is thrown away, so a part that was in an earlier object need not be decoded again.
+		// What is checked is thrown away, so a part that was in an earlier object need not be
+		// decoded again.
 		if r.check, err = in.Unmarshaler(typ, format.Options{ShareParts: true}); err != nil {
 			return nil, err
 		}
@@ -69,7 +70,8 @@ func (r *reader) newPart(member wanted) (*part, error) {
 	return r.partOf(narrow(pointee(r.typ), paths), paths, false)
 }
 
-// newHead returns a part whose first field is a struct for the metadata. It has the fields of meta first.
+// newHead returns a part whose first field is a struct for the metadata. It has the fields of meta
+// first.
 func (r *reader) newHead(members []wanted) (*part, error) {
 	paths, err := r.paths(members...)
 	if err != nil {
@@ -115,7 +117,8 @@ func (r *reader) paths(members ...wanted) (paths [][]string, err error) {
 	return paths, nil
 }
 
-// partOf returns the part for a type that has members at paths. If share is true, different objects share equal values.
+// partOf returns the part for a type that has members at paths. If share is true, different objects
+// share equal values.
 func (r *reader) partOf(typ reflect.Type, paths [][]string, share bool) (*part, error) {
 	p := &part{typ: typ}
 	for _, names := range paths {
@@ -135,7 +138,8 @@ func (r *reader) partOf(typ reflect.Type, paths [][]string, share bool) (*part, 
 	return p, err
 }
 
-// addMeta returns typ with a first field for the metadata. It has the fields of meta, and those of more that meta lacks.
+// addMeta returns typ with a first field for the metadata. It has the fields of meta, and those of
+// more that meta lacks.
 func addMeta(typ, more reflect.Type) reflect.Type {
 	own := reflect.TypeFor[meta]()
 	var fields []reflect.StructField
@@ -187,8 +191,9 @@ func (r *reader) receive(data []byte, o *content) error {
 	return nil
 }
 
-// compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as in an event, or ends with a line break,
-// as the answer to a Get, the copy lacks them, as an item of a list does.
+// compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as
+// in an event, or ends with a line break, as the answer to a Get, the copy lacks them, as an item
+// of a list does.
 func (r *reader) compact(data []byte) []byte {
 	if _, ok := r.format.(protobuf.Format); ok {
 		return bytes.Clone(data)
@@ -213,11 +218,13 @@ func (r *reader) compact(data []byte) []byte {
 	return bytes.Clone(append(kept, '}'))
 }
 
-// isJSON reports whether the bytes of an Object are JSON, and not a message: a field with the tag { would be a group.
+// isJSON reports whether the bytes of an Object are JSON, and not a message: a field with the tag {
+// would be a group.
 func isJSON(kept []byte) bool { return len(kept) > 0 && kept[0] == '{' }
 
-// withoutFields are the readers of objects that come without a Format, such as from a checkpoint. Each type of a program has one or two.
-// They check nothing, because the objects were checked when they came, unless nobody wanted to know.
+// withoutFields are the readers of objects that come without a Format, such as from a checkpoint.
+// Each type of a program has one or two. They check nothing, because the objects were checked when
+// they came, unless nobody wanted to know.
 var withoutFields sync.Map
 
 func readerWithoutFields(typ reflect.Type, isJSON bool) (*reader, error) {

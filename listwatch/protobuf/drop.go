@@ -12,8 +12,8 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
-// drop leaves fields out of a message. A path consists of names from JSON; the tags of the object's type give the
-// field numbers of protobuf.
+// drop leaves fields out of a message. A path consists of names from JSON; the tags of the object's
+// type give the field numbers of protobuf.
 type drop struct {
 	all    bool             // the field itself is dropped
 	fields map[int]*drop    // by number, of a message
@@ -34,8 +34,8 @@ func newDrop(typ reflect.Type, paths [][]string) (*drop, error) {
 	return root, nil
 }
 
-// object appends an object, with or without an envelope, to dst. If the object is not a message, it is appended
-// unchanged, and the decoder returns the error.
+// object appends an object, with or without an envelope, to dst. If the object is not a message, it
+// is appended unchanged, and the decoder returns the error.
 func (d *drop) object(dst, object []byte) []byte {
 	before, in, message := len(dst), d, object
 	if inside, ok := bytes.CutPrefix(object, magic); ok {
@@ -94,7 +94,8 @@ func (d *drop) addField(typ reflect.Type, path []string) error {
 		if !inline {
 			rest = path[1:]
 		}
-		// JSON puts the fields of an embedded struct beside the other fields. Protobuf puts them in a message of their own.
+		// JSON puts the fields of an embedded struct beside the other fields. Protobuf puts them in
+		// a message of their own.
 		if err := child(d.fields, number).add(field.Type, rest); err != nil {
 			return err
 		}
@@ -111,11 +112,12 @@ func child[K comparable](children map[K]*drop, key K) *drop {
 	return c
 }
 
-// nothing reports whether no path ends here or below. This is so if a path leads on from a field that is not a
-// message, such as a string. Such a field must not be read as a message.
+// nothing reports whether no path ends here or below. This is so if a path leads on from a field
+// that is not a message, such as a string. Such a field must not be read as a message.
 func (d *drop) nothing() bool { return !d.all && d.fields == nil && d.keys == nil }
 
-// append appends message to dst without the dropped fields. It returns false if the bytes are not a message.
+// append appends message to dst without the dropped fields. It returns false if the bytes are not a
+// message.
 func (d *drop) append(dst, message []byte) ([]byte, bool) {
 	for len(message) > 0 {
 		field, rest, err := protowire.Next(message)

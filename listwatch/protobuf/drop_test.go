@@ -87,8 +87,8 @@ func TestDropFromTornProtobuf(t *testing.T) {
 	}
 }
 
-// torn reports whether a message that drop must enter is cut off. Generated code allows a part of a map's entry to
-// reach beyond the entry's end.
+// torn reports whether a message that drop must enter is cut off. Generated code allows a part of a
+// map's entry to reach beyond the entry's end.
 func torn(object []byte) bool {
 	e, err := openEnvelope(object)
 	walk := func(message []byte, number int, inside func(protowire.Field) error) error {
@@ -106,8 +106,8 @@ func torn(object []byte) bool {
 	}) != nil
 }
 
-// Dropping a member from the bytes and then decoding gives the same object as decoding and then dropping. If the
-// bytes are torn, nothing is dropped.
+// Dropping a member from the bytes and then decoding gives the same object as decoding and then
+// dropping. If the bytes are torn, nothing is dropped.
 func FuzzDropFromProtobuf(f *testing.F) {
 	item, err := fullMetadata().Marshal()
 	if err != nil {

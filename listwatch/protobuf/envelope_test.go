@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// FuzzEnvelope compares an object's envelope with what generated code finds in it. What is nested, or in the object itself, never
-// counts as its kind.
+// FuzzEnvelope compares an object's envelope with what generated code finds in it. What is nested,
+// or in the object itself, never counts as its kind.
 func FuzzEnvelope(f *testing.F) {
 	inside, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "X"}, Raw: []byte("r")}).Marshal()
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 
 var errUnusual = errors.New("the message is not written as servers write it")
 
-// Parts returns a function that decodes some fields of a message, which is without its envelope, into *into. typ is a struct without a
-// name that has some fields of the message's type, with their tags; structs in it may be such parts, too. If share is true,
-// different results share equal parts in memory.
+// Parts returns a function that decodes some fields of a message, which is without its envelope,
+// into *into. typ is a struct without a name that has some fields of the message's type, with their
+// tags; structs in it may be such parts, too. If share is true, different results share equal parts
+// in memory.
 func Parts(typ reflect.Type, share bool) (func(message []byte, into any) error, error) {
 	if _, ok := prototree.NewPart(typ, share); !ok {
 		return nil, fmt.Errorf("%v has a field without a protobuf tag, or of a type that protobuf does not have", typ)
@@ -40,8 +41,8 @@ func Parts(typ reflect.Type, share bool) (func(message []byte, into any) error, 
 	}, nil
 }
 
-// Messages returns a function that calls unmarshal with the message of an object, without its envelope and the members at paths, which
-// are paths of typ.
+// Messages returns a function that calls unmarshal with the message of an object, without its
+// envelope and the members at paths, which are paths of typ.
 func Messages(typ reflect.Type, paths [][]string, unmarshal func(message []byte, into any) error) (func(object []byte, into any) error, error) {
 	inside := func(object []byte, into any) error {
 		e, err := openEnvelope(object)

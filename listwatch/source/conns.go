@@ -2,8 +2,9 @@ package source
 
 import "sync"
 
-// conns notices if the connections of a list break while it arrives. If an API server is started again, all its connections break. A
-// client may not notice, because net/http sends a request again if an old connection breaks before the answer.
+// conns notices if the connections of a list break while it arrives. If an API server is started
+// again, all its connections break. A client may not notice, because net/http sends a request again
+// if an old connection breaks before the answer.
 type conns struct {
 	mu      sync.Mutex
 	first   func() bool // reports whether the connection of the first page was closed; nil if nothing is known
@@ -21,7 +22,8 @@ func (c *conns) answered(gone func() bool) {
 	c.changed = c.changed || c.first()
 }
 
-// reconnected reports whether the connection of the first page was closed before the last page was answered.
+// reconnected reports whether the connection of the first page was closed before the last page was
+// answered.
 func (c *conns) reconnected() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

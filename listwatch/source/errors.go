@@ -44,9 +44,10 @@ func (neverEnds) Error() string {
 
 func (neverEnds) Malformed() bool { return true }
 
-// IsMalformed reports whether err says that an answer did not come from a working API server, or that it is not the answer to the
-// request: whether an error in its chain has a method Malformed that returns true. A reflector takes such an answer for a failure of
-// the server and not of the connection.
+// IsMalformed reports whether err says that an answer did not come from a working API server, or
+// that it is not the answer to the request: whether an error in its chain has a method Malformed
+// that returns true. A reflector takes such an answer for a failure of the server and not of the
+// connection.
 func IsMalformed(err error) bool {
 	var m interface{ Malformed() bool }
 	return errors.As(err, &m) && m.Malformed()
@@ -73,9 +74,9 @@ func IsDenied(err error) bool {
 // https://github.com/kubernetes/kubernetes/pull/94316.
 const tooLargeMessage = "Too large resource version"
 
-// IsTooLarge reports whether err is the answer of a server that is behind: its watch cache has waited 3 s for the version of the request,
-// and the version has not come.
-// Source: https://github.com/kubernetes/kubernetes/pull/92537
+// IsTooLarge reports whether err is the answer of a server that is behind: its watch cache has
+// waited 3 s for the version of the request, and the version has not come. Source:
+// https://github.com/kubernetes/kubernetes/pull/92537
 func IsTooLarge(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {

@@ -78,7 +78,8 @@ func refusal(from *json.Decoder) error {
 	return &refused
 }
 
-// list returns one page. An object that cannot be decoded stands in Errors, and the others are used.
+// list returns one page. An object that cannot be decoded stands in Errors, and the others are
+// used.
 func (w *web) list(ctx context.Context, opts metav1.ListOptions) (*source.Page[*configMap], error) {
 	body, err := w.get(ctx, opts)
 	if err != nil {
@@ -188,7 +189,8 @@ func ExampleListWatcher() {
 	}
 }
 
-// The ListWatcher of the example works: over pages, events, an object that cannot be decoded, and a version that has expired.
+// The ListWatcher of the example works: over pages, events, an object that cannot be decoded, and a
+// version that has expired.
 func TestListWatcherOfTheExample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, listener := apitest.StartInMemory(t, apitest.Options{})

@@ -6,11 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Funcs makes a [ListWatcher] of two functions: for objects that come from somewhere else than a listwatch.Client, and for tests. Both
-// must be set.
+// Funcs makes a [ListWatcher] of two functions: for objects that come from somewhere else than a
+// listwatch.Client, and for tests. Both must be set.
 type Funcs[T any] struct {
-	// ListFunc returns one page, as ListWatcher.List does. It must obey ResourceVersion, Limit and Continue, and also
-	// FieldSelector: a reflector asks for single objects with metadata.name and metadata.namespace.
+	// ListFunc returns one page, as ListWatcher.List does. It must obey ResourceVersion, Limit and
+	// Continue, and also FieldSelector: a reflector asks for single objects with metadata.name and
+	// metadata.namespace.
 	ListFunc func(ctx context.Context, opts metav1.ListOptions) (*Page[T], error)
 
 	// WatchFunc opens a stream, as ListWatcher.Watch does. The stream must end when ctx does.

@@ -12,31 +12,32 @@ import (
 
 // List is a whole list, assembled from its pages.
 type List[T any] struct {
-	// Items are in the server's order. Metas are their metadata as they came over the wire; Metas is nil if a
-	// page had none, see [Page].
+	// Items are in the server's order. Metas are their metadata as they came over the wire; Metas
+	// is nil if a page had none, see [Page].
 	Items []T
 	Metas []Meta
 
 	// Errors are the items that could not be decoded or transformed.
 	Errors []*ObjectError
 
-	// ResourceVersion is the version of the first page. A server serves all pages of one list at this version; if
-	// a server mixes versions, the first page has the oldest.
+	// ResourceVersion is the version of the first page. A server serves all pages of one list at
+	// this version; if a server mixes versions, the first page has the oldest.
 	ResourceVersion string
 
-	// Pages is the number of pages received. It includes the pages of a list that was abandoned because its
-	// continue token expired.
+	// Pages is the number of pages received. It includes the pages of a list that was abandoned
+	// because its continue token expired.
 	Pages int
 
-	// ConnGone reports whether the connection over which the first page came has been closed since. If it returns true when a watch
-	// from the version of the list is answered, the server may have been started again in between, and its storage may have been
-	// restored from a backup. It returns false if nothing is known of the connections: see [ConnHook]. It is nil in a
-	// List that All and Each have not made.
+	// ConnGone reports whether the connection over which the first page came has been closed since.
+	// If it returns true when a watch from the version of the list is answered, the server may have
+	// been started again in between, and its storage may have been restored from a backup. It
+	// returns false if nothing is known of the connections: see [ConnHook]. It is nil in a List
+	// that All and Each have not made.
 	ConnGone func() bool
 }
 
-// Meta returns the metadata of an item as they came over the wire. If the list has no Metas, Meta reads them
-// from the object; ok is false if the object has no methods for them.
+// Meta returns the metadata of an item as they came over the wire. If the list has no Metas, Meta
+// reads them from the object; ok is false if the object has no methods for them.
 func (l *List[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(l.Items, l.Metas, i) }
 
 func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
@@ -50,19 +51,21 @@ func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
 	return Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}, true
 }
 
-// All lists a resource in pages of opts.Limit objects. If the limit is zero, it asks for one page with all
-// objects.
+// All lists a resource in pages of opts.Limit objects. If the limit is zero, it asks for one page
+// with all objects.
 //
-// Only the first request carries resourceVersion and resourceVersionMatch, because the API forbids both beside
-// a continue token. If a token has expired, the server has compacted away the version of the pages received so
-// far. If the version of a token is too large for the server, its watch cache stands still: kube-apiserver then reads
-// the first page of a list of the most recent state from etcd, but not the next ones. In both cases, All discards the
-// pages and asks once for the whole list without a limit.
+// Only the first request carries resourceVersion and resourceVersionMatch, because the API forbids
+// both beside a continue token. If a token has expired, the server has compacted away the version
+// of the pages received so far. If the version of a token is too large for the server, its watch
+// cache stands still: kube-apiserver then reads the first page of a list of the most recent state
+// from etcd, but not the next ones. In both cases, All discards the pages and asks once for the
+// whole list without a limit.
 //
-// A server may answer with more objects than the limit, with an empty page that has a continue token, or with
-// all objects at once. All accepts each of these. If a page continues at itself, or 10 pages in a row bring no new object, the pages
-// would never end, and All returns an error for which [IsMalformed] is true.
-// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+// A server may answer with more objects than the limit, with an empty page that has a continue
+// token, or with all objects at once. All accepts each of these. If a page continues at itself, or
+// 10 pages in a row bring no new object, the pages would never end, and All returns an error for
+// which [IsMalformed] is true. Source:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions) (*List[T], error) {
 	return all(ctx, lw.List, opts)
 }
@@ -103,7 +106,8 @@ func wholePages[T any](get pageFunc[T]) partsFunc[T] {
 	}
 }
 
-// each asks for page after page, and hands over the parts of each. The List that it returns has no objects.
+// each asks for page after page, and hands over the parts of each. The List that it returns has no
+// objects.
 func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
 	conns := &conns{}
 	ctx = hook.With[hook.Conn](ctx, conns.answered)
@@ -171,8 +175,8 @@ func (l *List[T]) add(p Part[T]) {
 	l.Errors = append(l.Errors, p.Errors...)
 }
 
-// embedsResource reports whether lw embeds a listwatch.Client. The methods that lw has from it beside those of a [ListWatcher]
-// would bypass lw's own List.
+// embedsResource reports whether lw embeds a listwatch.Client. The methods that lw has from it
+// beside those of a [ListWatcher] would bypass lw's own List.
 func embedsResource[T any](lw ListWatcher[T]) bool {
 	r, ok := lw.(interface{ Itself() any })
 	return ok && r.Itself() != any(lw)

@@ -123,7 +123,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// endless answers every list request with a page that has a new token, and no object or one without a name.
+// endless answers every list request with a page that has a new token, and no object or one without
+// a name.
 type endless struct {
 	script
 	asked    int

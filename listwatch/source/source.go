@@ -1,8 +1,9 @@
-// Package source is what a reflector reads from: a [ListWatcher], whose pages and events are declared here.
+// Package source is what a reflector reads from: a [ListWatcher], whose pages and events are
+// declared here.
 //
-// It knows neither HTTP nor formats. listwatch.Client is the ListWatcher that asks an API server; a program with an HTTP stack of
-// its own, a cache or a test writes another. [All], [Each] and [EachKnown] make whole lists of pages, and a [RetryWatcher] makes one
-// watch of many.
+// It knows neither HTTP nor formats. listwatch.Client is the ListWatcher that asks an API server; a
+// program with an HTTP stack of its own, a cache or a test writes another. [All], [Each] and
+// [EachKnown] make whole lists of pages, and a [RetryWatcher] makes one watch of many.
 package source
 
 import (
@@ -76,16 +77,16 @@ type Readier interface {
 
 // Event is one line of a watch.
 type Event[T any] struct {
-	// Type is the event's type. If the object is not of the resource's kind, Type is object.Modified,
-	// because the type on the wire is then not about this resource.
+	// Type is the event's type. If the object is not of the resource's kind, Type is
+	// object.Modified, because the type on the wire is then not about this resource.
 	Type object.EventType
 
 	// Object is the object after the event, or, for Deleted, its last state. Object is the zero
 	// T for a Bookmark, and if Err is set.
 	Object T
 
-	// Meta is the object's metadata as it came over the wire, before any
-	// transform. A Bookmark has only a ResourceVersion. Every ListWatcher must set it: Key, UID and ResourceVersion.
+	// Meta is the object's metadata as it came over the wire, before any transform. A Bookmark has
+	// only a ResourceVersion. Every ListWatcher must set it: Key, UID and ResourceVersion.
 	Meta Meta
 
 	// InitialEventsEnd marks the bookmark that ends the initial events of a
@@ -100,16 +101,19 @@ type Event[T any] struct {
 // Meta identifies one version of one object.
 type Meta = object.Meta
 
-// ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived, so
-// that a reflector does not take a list of many minutes, or a watch in the middle of a large event, for dead. It is nil if nobody
-// asked. package transport calls it for every request.
+// ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever
+// some of an answer have arrived, so that a reflector does not take a list of many minutes, or a
+// watch in the middle of a large event, for dead. It is nil if nobody asked. package transport
+// calls it for every request.
 func ReadHook(ctx context.Context) func(n int) { return hook.From[hook.Read](ctx) }
 
-// ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil if nobody asked. The function that
-// it is called with reports whether the connection of that page has been closed since, by either end.
+// ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil
+// if nobody asked. The function that it is called with reports whether the connection of that page
+// has been closed since, by either end.
 //
-// A reflector learns from it that a server may have been started again since a page. Nothing else tells: if a connection that was idle
-// turns out to be broken, net/http sends the request again over another one. A connection may also be closed because nothing used it
-// for a while, or because the server closes it after each answer. package transport calls it, unless a RoundTripper of the program's
-// makes the connections.
+// A reflector learns from it that a server may have been started again since a page. Nothing else
+// tells: if a connection that was idle turns out to be broken, net/http sends the request again
+// over another one. A connection may also be closed because nothing used it for a while, or because
+// the server closes it after each answer. package transport calls it, unless a RoundTripper of the
+// program's makes the connections.
 func ConnHook(ctx context.Context) func(gone func() bool) { return hook.From[hook.Conn](ctx) }

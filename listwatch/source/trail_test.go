@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// walk follows pages of size objects through keys, rounds times, with a new token each time, and returns how many pages there were
-// and the error that ended them.
+// walk follows pages of size objects through keys, rounds times, with a new token each time, and
+// returns how many pages there were and the error that ended them.
 func walk(keys []string, size, rounds int) (pages int, err error) {
 	var t trail
 	for range rounds {
@@ -26,8 +26,8 @@ func walk(keys []string, size, rounds int) (pages int, err error) {
 	return pages, nil
 }
 
-// FuzzTrail lists objects in any order. A list that ends is never refused. A list that begins again and again is: at the latest when
-// its objects come for the third time.
+// FuzzTrail lists objects in any order. A list that ends is never refused. A list that begins again
+// and again is: at the latest when its objects come for the third time.
 func FuzzTrail(f *testing.F) {
 	f.Add(uint64(1), uint16(500), uint8(1), false)
 	f.Add(uint64(2), uint16(500), uint8(7), true)

@@ -76,8 +76,8 @@ func AllowAll(context.Context, *User, Attributes) (Decision, error) {
 	return Decision{Allowed: true}, nil
 }
 
-// FirstOf returns an [Options.Authenticate] that returns the user of the first function that knows one. An error of one counts only if no
-// other knows the user.
+// FirstOf returns an [Options.Authenticate] that returns the user of the first function that knows
+// one. An error of one counts only if no other knows the user.
 func FirstOf(all ...func(*http.Request) (*User, error)) func(*http.Request) (*User, error) {
 	return func(req *http.Request) (*User, error) {
 		var failed error
@@ -92,8 +92,9 @@ func FirstOf(all ...func(*http.Request) (*User, error)) func(*http.Request) (*Us
 	}
 }
 
-// ClientCertificates is an [Options.Authenticate] for readers with a certificate: the common name is the user, and the organizations are the
-// groups. The server's tls.Config has to check the certificate, with ClientAuth tls.VerifyClientCertIfGiven.
+// ClientCertificates is an [Options.Authenticate] for readers with a certificate: the common name
+// is the user, and the organizations are the groups. The server's tls.Config has to check the
+// certificate, with ClientAuth tls.VerifyClientCertIfGiven.
 func ClientCertificates(req *http.Request) (*User, error) {
 	if req.TLS == nil || len(req.TLS.VerifiedChains) == 0 {
 		return nil, nil
@@ -111,7 +112,8 @@ func ClientCertificates(req *http.Request) (*User, error) {
 	return &User{Name: subject.CommonName, Groups: append([]string{"system:authenticated"}, subject.Organization...)}, nil
 }
 
-// tokenProtocol is what a browser, which cannot set the header of a WebSocket, sends its token behind, in base64url.
+// tokenProtocol is what a browser, which cannot set the header of a WebSocket, sends its token
+// behind, in base64url.
 const tokenProtocol = "base64url.bearer.authorization.k8s.io."
 
 // bearer returns the bearer token of a request, or "".

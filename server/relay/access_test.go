@@ -112,8 +112,9 @@ func (a *authority) set(change func()) {
 	change()
 }
 
-// guarded runs a test with an authority that knows alice, who may read everything; bob, who may read the Pods of the namespace shop; carol, who
-// may get and watch one of them, a; dora, who may list that one; and erin, who may get a namespace.
+// guarded runs a test with an authority that knows alice, who may read everything; bob, who may
+// read the Pods of the namespace shop; carol, who may get and watch one of them, a; dora, who may
+// list that one; and erin, who may get a namespace.
 func guarded(t *testing.T, opts Options, test func(r *rig, a *authority)) {
 	t.Helper()
 	a := &authority{
@@ -284,8 +285,9 @@ func token(start string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":-1,"start":"` + start + `"}`))
 }
 
-// TestWithdrawnRights shows that a watch ends when its reader loses the right or the token, within the time for which an answer is
-// remembered, and that the answers of a thousand requests are one question.
+// TestWithdrawnRights shows that a watch ends when its reader loses the right or the token, within
+// the time for which an answer is remembered, and that the answers of a thousand requests are one
+// question.
 func TestWithdrawnRights(t *testing.T) {
 	t.Parallel()
 	for what, withdraw := range map[string]func(a *authority){
@@ -325,8 +327,9 @@ func (b bearing) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (b bearing) CloseIdleConnections() { b.RoundTripper.(*http.Transport).CloseIdleConnections() }
 
-// TestReviewsFail shows that a watch goes on while the whole server is away, and ends if it is there and says nothing of its reader.
-// A server that refuses the relay's own user says nothing of the reader.
+// TestReviewsFail shows that a watch goes on while the whole server is away, and ends if it is
+// there and says nothing of its reader. A server that refuses the relay's own user says nothing of
+// the reader.
 func TestReviewsFail(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{0, http.StatusUnauthorized, http.StatusForbidden} {
@@ -356,7 +359,8 @@ func TestReviewsFail(t *testing.T) {
 	}
 }
 
-// TestExpiredCertificate shows that a certificate that was valid when its connection began is not valid for ever.
+// TestExpiredCertificate shows that a certificate that was valid when its connection began is not
+// valid for ever.
 func TestExpiredCertificate(t *testing.T) {
 	t.Parallel()
 	for name, left := range map[string]time.Duration{"alice": time.Minute, "": -time.Minute} {
@@ -452,7 +456,8 @@ func TestPassOn(t *testing.T) {
 	}
 }
 
-// TestNoAddressOfTheServer shows that a reader is told that the API server is away, and not where it is.
+// TestNoAddressOfTheServer shows that a reader is told that the API server is away, and not where
+// it is.
 func TestNoAddressOfTheServer(t *testing.T) {
 	t.Parallel()
 	away, err := transport.NewClient(transport.Config{Server: "http://secret.internal", RoundTripper: roundTrip(func(*http.Request) (*http.Response, error) {

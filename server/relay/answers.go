@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// answers remembers the answers to questions for a time, and asks a question once for all who have it at
-// the same time. Of a question it keeps a digest, because a reader can send long ones, and because a
-// token is a secret.
+// answers remembers the answers to questions for a time, and asks a question once for all who have
+// it at the same time. Of a question it keeps a digest, because a reader can send long ones, and
+// because a token is a secret.
 //
-// Yes and no are remembered apart: a stranger who sends many tokens does not make the relay forget its
-// readers.
+// Yes and no are remembered apart: a stranger who sends many tokens does not make the relay forget
+// its readers.
 type answers[V any] struct {
 	mu      sync.Mutex
 	yes, no remembered[V]
@@ -95,8 +95,8 @@ func (a *answers[V]) end(key digest, q *question[V]) {
 	}
 }
 
-// remembered has answers until they are as old as ttl. It holds a bounded number: when it is full, it forgets
-// what has expired, or else any tenth of the rest.
+// remembered has answers until they are as old as ttl. It holds a bounded number: when it is full,
+// it forgets what has expired, or else any tenth of the rest.
 type remembered[V any] struct {
 	ttl time.Duration
 	all map[digest]expiry[V]
@@ -107,7 +107,8 @@ type expiry[V any] struct {
 	until time.Time
 }
 
-// maxRemembered is enough for some 10,000 readers of several resources, each with an identity of its own. An answer takes about 150 bytes.
+// maxRemembered is enough for some 10,000 readers of several resources, each with an identity of
+// its own. An answer takes about 150 bytes.
 const maxRemembered = 100_000
 
 func (r *remembered[V]) get(key digest) (value V, ok bool) {

@@ -26,7 +26,8 @@ func (b bearing) get(ctx context.Context) string {
 	return fmt.Sprint(resp.StatusCode)
 }
 
-// TestEqualQuestions shows that what many ask at once is asked once, and that one who hangs up takes the answer from nobody else.
+// TestEqualQuestions shows that what many ask at once is asked once, and that one who hangs up
+// takes the answer from nobody else.
 func TestEqualQuestions(t *testing.T) {
 	t.Parallel()
 	guarded(t, Options{}, func(r *rig, a *authority) {
@@ -54,8 +55,8 @@ func TestEqualQuestions(t *testing.T) {
 	})
 }
 
-// TestComplaints shows that the operator is told once a minute that nobody knows who readers are, or what they may do, however many
-// come.
+// TestComplaints shows that the operator is told once a minute that nobody knows who readers are,
+// or what they may do, however many come.
 func TestComplaints(t *testing.T) {
 	t.Parallel()
 	user, right, told := errors.New("no user"), errors.New("no right"), []string(nil)
@@ -81,8 +82,8 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestQuestionsOfOpenWatches counts what open watches ask: those of one reader ask as much as one, and those of many readers
-// who came together do not ask together, whoever answers them.
+// TestQuestionsOfOpenWatches counts what open watches ask: those of one reader ask as much as one,
+// and those of many readers who came together do not ask together, whoever answers them.
 func TestQuestionsOfOpenWatches(t *testing.T) {
 	t.Parallel()
 	const cached, forwarded = "application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"
@@ -123,7 +124,8 @@ func TestQuestionsOfOpenWatches(t *testing.T) {
 	}
 }
 
-// TestManyQuestions shows that what is remembered is bounded, and that a stranger cannot make the relay forget its readers.
+// TestManyQuestions shows that what is remembered is bounded, and that a stranger cannot make the
+// relay forget its readers.
 func TestManyQuestions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

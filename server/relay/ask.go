@@ -16,13 +16,15 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// asked are the parameters of a read that the relay sends on. Others could make of it what nobody has judged.
+// asked are the parameters of a read that the relay sends on. Others could make of it what nobody
+// has judged.
 var asked = []string{
 	"labelSelector", "fieldSelector", "shardSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch", "includeObject", "pretty",
 	"timeoutSeconds",
 }
 
-// ask answers a read of a resource with what the upstream says to the relay's own user. The reader's right was checked.
+// ask answers a read of a resource with what the upstream says to the relay's own user. The
+// reader's right was checked.
 func (r *Relay) ask(w http.ResponseWriter, g *guard, t target, query url.Values) error {
 	send := url.Values{}
 	for _, name := range asked {
@@ -121,8 +123,8 @@ func extraHeader(key string) string {
 	return http.CanonicalHeaderKey(string(name))
 }
 
-// forward sends a request to the upstream with the relay's credentials, and answers with what comes back. w
-// is a [flushed] or a [forwardedWatch].
+// forward sends a request to the upstream with the relay's credentials, and answers with what comes
+// back. w is a [flushed] or a [forwardedWatch].
 func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query string, headers http.Header) {
 	proxy := httputil.ReverseProxy{
 		Transport: r.client.RoundTripper(),
@@ -171,8 +173,8 @@ func upgrades(req *http.Request) bool {
 	return protocol != "" && !strings.EqualFold(protocol, "h2c")
 }
 
-// errUpgrade answers an upgrade that the upstream would have to make. The relay's own connections to
-// it are HTTP/2, which has no upgrades.
+// errUpgrade answers an upgrade that the upstream would have to make. The relay's own connections
+// to it are HTTP/2, which has no upgrades.
 var errUpgrade = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotImplemented,
 	Message: "the relay does not pass on connections that are upgraded (kubectl exec, attach, cp and port-forward, and a WebSocket watch " +

@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The relay's authority over answers that are on their way. server/relay/README.md has these rules as a table, and
-// TestAuthorityInTime plays it.
+// The relay's authority over answers that are on their way. server/relay/README.md has these rules
+// as a table, and TestAuthorityInTime plays it.
 //
 //  1. Before anything is sent, a request asks who its reader is and what they may. Answers are
 //     remembered for a time, which begins with the question.
@@ -27,8 +27,8 @@ const (
 	// recheck is how often an open watch asks whether its reader still has the right.
 	recheck = 10 * time.Second
 
-	// unsure is how old the last yes to an open watch may be. It takes up to 90 seconds to notice that
-	// a connection to the upstream is dead.
+	// unsure is how old the last yes to an open watch may be. It takes up to 90 seconds to notice
+	// that a connection to the upstream is dead.
 	unsure = 2 * time.Minute
 
 	// answerTimeout is how long a reader may take for a whole list, as at kube-apiserver.
@@ -48,8 +48,8 @@ type guard struct {
 	away  time.Duration // of the time since then in which the API server was away
 }
 
-// newGuard returns the guard of a request that was allowed just now. Its first question comes early by chance,
-// so that the questions of readers who come together do not stay together.
+// newGuard returns the guard of a request that was allowed just now. Its first question comes early
+// by chance, so that the questions of readers who come together do not stay together.
 func (r *Relay) newGuard(req *http.Request, user *User, a Attributes, u *upstream) *guard {
 	now := time.Now()
 	return &guard{relay: r, user: user, req: req, a: a, u: u, yes: now, asked: now.Add(-rand.N(recheck))}
@@ -77,8 +77,8 @@ func (g *guard) ready(flush func() error) error {
 	}
 }
 
-// due asks, if it is time to. It returns the error that ends the watch: an [apierrors.APIStatus] is for
-// the reader, and any other means that nobody reads any more.
+// due asks, if it is time to. It returns the error that ends the watch: an [apierrors.APIStatus] is
+// for the reader, and any other means that nobody reads any more.
 func (g *guard) due() error {
 	ctx := g.req.Context()
 	if err := ctx.Err(); err != nil || g.untilDue() > 0 {

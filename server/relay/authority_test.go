@@ -19,7 +19,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// The rows of the table in server/relay/README.md: what a reader does, and what the API server and the reviews do, while a right is withdrawn.
+// The rows of the table in server/relay/README.md: what a reader does, and what the API server and
+// the reviews do, while a right is withdrawn.
 var (
 	readers = []string{"fast watch", "slow watch", "initial events", "list", "WebSocket", "forwarded watch", "slow forwarded watch", "forwarded list"}
 	servers = []string{"up", "flapping", "away"}
@@ -34,7 +35,8 @@ const (
 	listed     = ttl + 15*time.Second // a review, and the wait for a version
 )
 
-// TestAuthorityInTime withdraws the right of readers, and looks at when everything was made that they get afterwards.
+// TestAuthorityInTime withdraws the right of readers, and looks at when everything was made that
+// they get afterwards.
 func TestAuthorityInTime(t *testing.T) {
 	t.Parallel()
 	seeds := 1000

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A batch runs a function for all who wait, so that each gets the result of a run that began after its call.
+// A batch runs a function for all who wait, so that each gets the result of a run that began after
+// its call.
 type batch[T any] struct {
 	run func(context.Context) (T, error)
 

@@ -25,11 +25,13 @@ import (
 
 var seedCount = flag.Int("seeds", 100, "how many seeds TestChaos plays")
 
-// TestChaos plays a random life to a relay: writes, watches that are cut, windows that are emptied, servers that refuse connections, and new
-// processes of the relay, which begin with the window of the last one. Every state that the relay serves at a version is the server's at that
-// version, and in the end its readers have what the server has.
+// TestChaos plays a random life to a relay: writes, watches that are cut, windows that are emptied,
+// servers that refuse connections, and new processes of the relay, which begin with the window of
+// the last one. Every state that the relay serves at a version is the server's at that version, and
+// in the end its readers have what the server has.
 //
-// No backup is restored here: docs/guarantees.md says what a reflector cannot notice of that, and so small a cluster meets it often.
+// No backup is restored here: docs/guarantees.md says what a reflector cannot notice of that, and
+// so small a cluster meets it often.
 //
 //	go test ./server/relay -run TestChaos -seeds=10000    # a quarter of an hour
 func TestChaos(t *testing.T) {

@@ -110,7 +110,8 @@ func (f *feed) setPoint(p reflector.Point) {
 // BeginList implements [reflector.Sink].
 func (f *feed) BeginList(reuse bool) reflector.Replacement[raw] { return &list{feed: f, reuse: reuse} }
 
-// list gathers a list. Its end begins a new window, because nobody knows the changes between the last event and the list.
+// list gathers a list. Its end begins a new window, because nobody knows the changes between the
+// last event and the list.
 type list struct {
 	*feed
 	reuse   bool // an object with the version that the cache has is the same

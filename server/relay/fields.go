@@ -24,9 +24,9 @@ type field struct {
 	absent string
 }
 
-// selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the upstream
-// answers what names one. It also answers what names the namespace of a type without namespaces, or of
-// one of those for which that is an error.
+// selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the
+// upstream answers what names one. It also answers what names the namespace of a type without
+// namespaces, or of one of those for which that is an error.
 func selectableOf(resource discovery.Resource) *selectable {
 	s := &selectable{members: map[string]int{"metadata.name": 0, "metadata.namespace": 1}, parents: map[string]bool{}}
 	s.fields = append(s.fields, field{name: "metadata.name", from: []int{0}})
@@ -51,7 +51,8 @@ func selectableOf(resource discovery.Resource) *selectable {
 	return s
 }
 
-// fieldValues are the fields of one object. They are no map, because a list with a field selector looks at every object.
+// fieldValues are the fields of one object. They are no map, because a list with a field selector
+// looks at every object.
 type fieldValues struct {
 	of     *selectable
 	values []string

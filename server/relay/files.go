@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Tokens returns an [Options.Authenticate] for the tokens of a file in the format of kube-apiserver's static token file:
-// token,user,uid,"group1,group2", where uid and groups may be left out. The file is read once.
+// Tokens returns an [Options.Authenticate] for the tokens of a file in the format of
+// kube-apiserver's static token file: token,user,uid,"group1,group2", where uid and groups may be
+// left out. The file is read once.
 //
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
 func Tokens(path string) (func(*http.Request) (*User, error), error) {
@@ -53,8 +54,8 @@ func Tokens(path string) (func(*http.Request) (*User, error), error) {
 // certificateTTL is how long a certificate is used before its files are read again.
 const certificateTTL = 10 * time.Second
 
-// CertificateFiles returns a tls.Config.GetCertificate for the certificate in two files, which are read again as they change. If they cannot
-// be read then, the certificate before stays in use.
+// CertificateFiles returns a tls.Config.GetCertificate for the certificate in two files, which are
+// read again as they change. If they cannot be read then, the certificate before stays in use.
 func CertificateFiles(cert, key string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	first, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// builtInGroups are the groups with a dot that kube-apiserver 1.37 serves from Go types. Other groups that end in .k8s.io, such as
-// gateway.networking.k8s.io, are of custom types. https://kubernetes.io/docs/reference/kubernetes-api/
+// builtInGroups are the groups with a dot that kube-apiserver 1.37 serves from Go types. Other
+// groups that end in .k8s.io, such as gateway.networking.k8s.io, are of custom types.
+// https://kubernetes.io/docs/reference/kubernetes-api/
 var builtInGroups = map[string]bool{
 	"admissionregistration.k8s.io": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "authentication.k8s.io": true,
 	"authorization.k8s.io": true, "certificates.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true,
@@ -23,8 +24,8 @@ var builtInGroups = map[string]bool{
 	"rbac.authorization.k8s.io": true, "resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true, "storagemigration.k8s.io": true,
 }
 
-// A form is how objects are written: whole, or their metadata alone. Both are JSON, because a relay keeps the bytes that the upstream
-// sent, and asks for JSON.
+// A form is how objects are written: whole, or their metadata alone. Both are JSON, because a relay
+// keeps the bytes that the upstream sent, and asks for JSON.
 type form struct {
 	id       string
 	start    string // of an object: {"kind":...,"apiVersion":...,
@@ -52,8 +53,9 @@ func metadataForm(version string) *form {
 	}
 }
 
-// negotiate returns the form that the API server would choose, or nil if only the upstream can write that,
-// or has to refuse the request. A client that likes protobuf or CBOR more than JSON gets JSON.
+// negotiate returns the form that the API server would choose, or nil if only the upstream can
+// write that, or has to refuse the request. A client that likes protobuf or CBOR more than JSON
+// gets JSON.
 func negotiate(req *http.Request, u *upstream, verb string) *form {
 	accept := req.Header.Get("Accept")
 	if accept == "" {

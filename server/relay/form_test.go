@@ -11,8 +11,8 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// TestNegotiate has the form in which a list is answered from the cache. "" is for what the API server
-// has to answer, or to refuse.
+// TestNegotiate has the form in which a list is answered from the cache. "" is for what the API
+// server has to answer, or to refuse.
 func TestNegotiate(t *testing.T) {
 	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	for accept, want := range map[string]string{

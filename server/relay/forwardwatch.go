@@ -43,7 +43,8 @@ func (r *Relay) askWatch(w http.ResponseWriter, g *guard, forward func(http.Resp
 			writeError(watch.flushed, watch.refused)
 		}
 		watch.close()
-		// ReverseProxy aborts the answer if the upstream does not end it. After an ERROR it has ended.
+		// ReverseProxy aborts the answer if the upstream does not end it. After an ERROR it has
+		// ended.
 		if p := recover(); p != nil && (p != any(http.ErrAbortHandler) || !watch.ended) {
 			panic(p)
 		}
@@ -51,8 +52,8 @@ func (r *Relay) askWatch(w http.ResponseWriter, g *guard, forward func(http.Resp
 	forward(watch, g.req)
 }
 
-// askWhileIdle asks after the time wait, and again. It returns when the reader has lost the right, when the request ends, or when the
-// relay does.
+// askWhileIdle asks after the time wait, and again. It returns when the reader has lost the right,
+// when the request ends, or when the relay does.
 func (o *forwardedWatch) askWhileIdle(wait time.Duration) {
 	for {
 		select {
@@ -87,8 +88,8 @@ func (o *forwardedWatch) WriteHeader(code int) {
 	o.flushed.WriteHeader(code)
 }
 
-// Write writes what the upstream sent. If the right is gone, it writes no more than the rest of the event
-// that was begun, and an ERROR.
+// Write writes what the upstream sent. If the right is gone, it writes no more than the rest of the
+// event that was begun, and an ERROR.
 func (o *forwardedWatch) Write(b []byte) (int, error) {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
@@ -115,8 +116,9 @@ func (o *forwardedWatch) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// end writes an ERROR event behind a whole event, if the answer is JSON. Other forms end without. What
-// has not begun ends with the error as its answer, which is for the goroutine of forward to write.
+// end writes an ERROR event behind a whole event, if the answer is JSON. Other forms end without.
+// What has not begun ends with the error as its answer, which is for the goroutine of forward to
+// write.
 func (o *forwardedWatch) end(err error) {
 	known := apierrors.APIStatus(nil)
 	switch {

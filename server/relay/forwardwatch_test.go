@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// TestEndOfAForwardedWatch has what is sent of a watch that the upstream answers when its reader has no right any more. The first part was
-// sent before.
+// TestEndOfAForwardedWatch has what is sent of a watch that the upstream answers when its reader
+// has no right any more. The first part was sent before.
 func TestEndOfAForwardedWatch(t *testing.T) {
 	t.Parallel()
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost"})
@@ -59,7 +59,8 @@ func TestEndOfAForwardedWatch(t *testing.T) {
 	}
 }
 
-// TestRefusalBeforeAForwardedWatch has the answer to a watch whose reader has lost the right while the upstream does not answer.
+// TestRefusalBeforeAForwardedWatch has the answer to a watch whose reader has lost the right while
+// the upstream does not answer.
 func TestRefusalBeforeAForwardedWatch(t *testing.T) {
 	t.Parallel()
 	guarded(t, Options{}, func(r *rig, a *authority) {

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// gzipFrom is the number of bytes above which an answer is compressed, and gzipLevel is how well: both are
-// those of kube-apiserver.
+// gzipFrom is the number of bytes above which an answer is compressed, and gzipLevel is how well:
+// both are those of kube-apiserver.
 const (
 	gzipFrom  = 128 << 10
 	gzipLevel = 1

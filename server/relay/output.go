@@ -8,7 +8,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// An output sends the events of a watch: in the body of a response, or as the messages of a WebSocket.
+// An output sends the events of a watch: in the body of a response, or as the messages of a
+// WebSocket.
 type output interface {
 	write(event []byte) error // which is shared, and must not be changed
 	flush() error
@@ -23,8 +24,9 @@ func send(o output, event []byte) error {
 	return o.flush()
 }
 
-// open begins the answer to a watch. It calls hungUp when the client of a WebSocket is gone; that of a
-// response ends the request's context. ok is false if the handshake has failed, and was answered.
+// open begins the answer to a watch. It calls hungUp when the client of a WebSocket is gone; that
+// of a response ends the request's context. ok is false if the handshake has failed, and was
+// answered.
 func open(w http.ResponseWriter, req *http.Request, hungUp func()) (out output, ok bool) {
 	if !websocket.IsWebSocketUpgrade(req) {
 		w.Header().Set("Content-Type", "application/json")
@@ -79,7 +81,8 @@ func (o *body) write(event []byte) error {
 	return err
 }
 
-// flush ends with no deadline, because net/http resets a stream of HTTP/2 at its deadline even if nothing is being written.
+// flush ends with no deadline, because net/http resets a stream of HTTP/2 at its deadline even if
+// nothing is being written.
 func (o *body) flush() error {
 	o.deadline()
 	defer o.close()

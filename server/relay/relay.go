@@ -27,28 +27,33 @@ type Options struct {
 	// Resources are what the relay keeps in its cache, of all namespaces.
 	Resources []discovery.Resource
 
-	// Authenticate says who sends a request. If it returns no user, the answer is 401. It is asked again while a watch is open, so it
-	// should remember its answers for some time; [TokenReviews], [ClientCertificates] and [Tokens] are such functions, and [FirstOf]
-	// combines them.
+	// Authenticate says who sends a request. If it returns no user, the answer is 401. It is asked
+	// again while a watch is open, so it should remember its answers for some time; [TokenReviews],
+	// [ClientCertificates] and [Tokens] are such functions, and [FirstOf] combines them.
 	Authenticate func(*http.Request) (*User, error)
 
-	// Authorize says whether a user may do something. If not, the answer is 403. It is asked again while a watch is open, and the watch ends
-	// when the right is withdrawn. [AccessReviews] asks the upstream; [AllowAll] is for readers who may read all that the relay has.
+	// Authorize says whether a user may do something. If not, the answer is 403. It is asked again
+	// while a watch is open, and the watch ends when the right is withdrawn. [AccessReviews] asks
+	// the upstream; [AllowAll] is for readers who may read all that the relay has.
 	Authorize func(context.Context, *User, Attributes) (Decision, error)
 
-	// PassOn says that requests for anything else than Resources are sent to the upstream, as the user who sends them. The relay's own
-	// user needs the right to impersonate. If false, they are refused, but for discovery.
+	// PassOn says that requests for anything else than Resources are sent to the upstream, as the
+	// user who sends them. The relay's own user needs the right to impersonate. If false, they are
+	// refused, but for discovery.
 	PassOn bool
 
-	// MaxStaleness is how old the cache may be before requests get a 503: [MinStaleness] or more. If zero, the relay serves what it has
-	// however old it is. Either way an answer has the header Age, in seconds, while the upstream cannot be reached.
+	// MaxStaleness is how old the cache may be before requests get a 503: [MinStaleness] or more.
+	// If zero, the relay serves what it has however old it is. Either way an answer has the header
+	// Age, in seconds, while the upstream cannot be reached.
 	MaxStaleness time.Duration
 
-	// Dir is a folder for the windows of the resources, so that the relay's next process goes on where this one ends. If empty, nothing
-	// is saved. New makes the folder. The files have the objects as they are: keep them as secret as the objects.
+	// Dir is a folder for the windows of the resources, so that the relay's next process goes on
+	// where this one ends. If empty, nothing is saved. New makes the folder. The files have the
+	// objects as they are: keep them as secret as the objects.
 	Dir string
 
-	// SaveEvery is the time between two saves; there is one more when Run ends. If zero, one minute.
+	// SaveEvery is the time between two saves; there is one more when Run ends. If zero, one
+	// minute.
 	SaveEvery time.Duration
 
 	// VerifyEvery is the time between two comparisons of a cache with the upstream, by a list of
@@ -59,11 +64,13 @@ type Options struct {
 	// Cache configures the cache of each resource.
 	Cache watchcache.Options
 
-	// Trace returns the functions that are told what the reflector of a resource does. It may be nil, and may return nil.
+	// Trace returns the functions that are told what the reflector of a resource does. It may be
+	// nil, and may return nil.
 	Trace func(discovery.Resource) *reflector.Trace
 
-	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or loaded, or nobody can say who the
-	// reader of a new request is, or what it may do, which is told once a minute for all readers. If nil, nobody is told.
+	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or
+	// loaded, or nobody can say who the reader of a new request is, or what it may do, which is
+	// told once a minute for all readers. If nil, nobody is told.
 	OnProblem func(error)
 }
 
@@ -90,8 +97,8 @@ type Relay struct {
 	unknownUser, unknownRight complaint
 }
 
-// A complaint tells the operator, once in each complaintPeriod, that a question about readers has no
-// answer. Readers who get a 503 come again, and a stranger can come with any token.
+// A complaint tells the operator, once in each complaintPeriod, that a question about readers has
+// no answer. Readers who get a 503 come again, and a stranger can come with any token.
 type complaint struct{ told atomic.Int64 } // when, in Unix nanoseconds
 
 const complaintPeriod = time.Minute
@@ -103,8 +110,8 @@ func (c *complaint) tell(opts *Options, err error) {
 	}
 }
 
-// New returns a relay that has not started. The client is the relay's own access to the upstream: it must be allowed to list and watch
-// the resources.
+// New returns a relay that has not started. The client is the relay's own access to the upstream:
+// it must be allowed to list and watch the resources.
 func New(client *transport.Client, opts Options) (*Relay, error) {
 	if opts.Authenticate == nil || opts.Authorize == nil {
 		return nil, errors.New("relay: Options.Authenticate and Options.Authorize are required: see relay.FirstOf and relay.AllowAll")
@@ -137,8 +144,8 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	return r, nil
 }
 
-// Run keeps the caches in step with the upstream until ctx ends. Then it saves their windows, ends all watches, and returns ctx.Err(). It
-// can be called once.
+// Run keeps the caches in step with the upstream until ctx ends. Then it saves their windows, ends
+// all watches, and returns ctx.Err(). It can be called once.
 func (r *Relay) Run(ctx context.Context) error {
 	defer close(r.done)
 	var running sync.WaitGroup
@@ -216,9 +223,9 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 // errUnknown is what a reader gets if nobody can say who it is. It does not tell a stranger why.
 var errUnknown = apierrors.NewServiceUnavailable("the relay cannot find out who you are")
 
-// fromForeignPage reports whether a browser says that a page of another origin sends a request. Such a
-// page could read a WebSocket, and could write as the user whose certificate the browser has. It is
-// asked of every request, so that no kind of answer can be forgotten.
+// fromForeignPage reports whether a browser says that a page of another origin sends a request.
+// Such a page could read a WebSocket, and could write as the user whose certificate the browser
+// has. It is asked of every request, so that no kind of answer can be forgotten.
 func fromForeignPage(req *http.Request) bool {
 	return slices.ContainsFunc(req.Header.Values("Origin"), func(origin string) bool {
 		page, err := url.Parse(origin)
@@ -247,7 +254,8 @@ func impersonates(req *http.Request) bool {
 // A target is what a path names: an object, or a collection if there is no name.
 type target struct{ namespace, name string }
 
-// find returns the resource that a path is about, and nil if it is not one of the relay's, or is one of their subresources.
+// find returns the resource that a path is about, and nil if it is not one of the relay's, or is
+// one of their subresources.
 func (r *Relay) find(parts []string) (*upstream, target) {
 	var group, version string
 	switch {
@@ -269,7 +277,8 @@ func (r *Relay) find(parts []string) (*upstream, target) {
 		t.name = parts[1]
 	}
 	i := slices.IndexFunc(r.upstreams, func(u *upstream) bool {
-		// A collection of all namespaces has no namespace in its path; an object has one exactly if its type has.
+		// A collection of all namespaces has no namespace in its path; an object has one exactly if
+		// its type has.
 		fits := u.Namespaced == (t.namespace != "") || u.Namespaced && t.name == ""
 		return fits && u.Group == group && u.Version == version && u.Resource.Resource == parts[0]
 	})

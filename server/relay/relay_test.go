@@ -72,7 +72,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestReadsAreTheServers compares what the relay answers with what the server behind it answers, byte by byte.
+// TestReadsAreTheServers compares what the relay answers with what the server behind it answers,
+// byte by byte.
 func TestReadsAreTheServers(t *testing.T) {
 	t.Parallel()
 	play(t, Options{}, func(r *rig) {
@@ -121,8 +122,8 @@ func TestReadsAreTheServers(t *testing.T) {
 	})
 }
 
-// TestContinueAfterA410 shows that a list which continues after a 410 goes on with a state that is not
-// older than its first page, although the relay's cache is.
+// TestContinueAfterA410 shows that a list which continues after a 410 goes on with a state that is
+// not older than its first page, although the relay's cache is.
 func TestContinueAfterA410(t *testing.T) {
 	t.Parallel()
 	play(t, Options{}, func(r *rig) {
@@ -186,7 +187,8 @@ func TestWatches(t *testing.T) {
 	})
 }
 
-// TestIdleWatch shows that an idle watch over HTTP/2 lasts, although net/http resets a stream at its write deadline even if nothing is written.
+// TestIdleWatch shows that an idle watch over HTTP/2 lasts, although net/http resets a stream at
+// its write deadline even if nothing is written.
 func TestIdleWatch(t *testing.T) {
 	t.Parallel()
 	opts := Options{}
@@ -209,7 +211,8 @@ func TestIdleWatch(t *testing.T) {
 	})
 }
 
-// TestWebSocket shows a watch as messages. A browser sends its token as a protocol, which is not answered.
+// TestWebSocket shows a watch as messages. A browser sends its token as a protocol, which is not
+// answered.
 func TestWebSocket(t *testing.T) {
 	t.Parallel()
 	guarded(t, Options{}, func(r *rig, _ *authority) {
@@ -238,8 +241,9 @@ func TestWebSocket(t *testing.T) {
 	})
 }
 
-// TestMostRecentState shows that a watch which asks for the most recent state gets it, although other types have moved the version and no
-// bookmark has come: and that many who ask cost the server one list of one object and one watch.
+// TestMostRecentState shows that a watch which asks for the most recent state gets it, although
+// other types have moved the version and no bookmark has come: and that many who ask cost the
+// server one list of one object and one watch.
 func TestMostRecentState(t *testing.T) {
 	t.Parallel()
 	play(t, Options{}, func(r *rig) {
@@ -265,7 +269,8 @@ func TestMostRecentState(t *testing.T) {
 	})
 }
 
-// early is an API server at version 50, whose watch at 0 begins with its objects in no order. The cache is filled with a list at 20 just then.
+// early is an API server at version 50, whose watch at 0 begins with its objects in no order. The
+// cache is filled with a list at 20 just then.
 type early struct {
 	cache  *watchcache.Cache
 	events []source.Event[*metav1.PartialObjectMetadata]
@@ -286,7 +291,8 @@ func (e *early) Next() (next source.Event[*metav1.PartialObjectMetadata], err er
 
 func (e *early) Close() error { return nil }
 
-// TestMostRecentStateBeforeTheFirstList shows that the cache never says that it has a version that its source has not sent.
+// TestMostRecentStateBeforeTheFirstList shows that the cache never says that it has a version that
+// its source has not sent.
 func TestMostRecentStateBeforeTheFirstList(t *testing.T) {
 	server := &early{cache: watchcache.New(watchcache.Options{Wait: -1}), events: []source.Event[*metav1.PartialObjectMetadata]{
 		{Type: object.Added, Meta: source.Meta{Key: "shop/a", ResourceVersion: "40"}},
@@ -300,7 +306,8 @@ func TestMostRecentStateBeforeTheFirstList(t *testing.T) {
 	}
 }
 
-// restored is an API server that is at 50. Before its watch sends the next event, a backup that is at 30 is restored, and the reflector lists.
+// restored is an API server that is at 50. Before its watch sends the next event, a backup that is
+// at 30 is restored, and the reflector lists.
 type restored struct {
 	early
 	feed *feed
@@ -317,7 +324,8 @@ func (r *restored) Next() (source.Event[*metav1.PartialObjectMetadata], error) {
 	return r.early.Next()
 }
 
-// TestMostRecentStateOverARestore shows the same for what a watch of the history before a list says.
+// TestMostRecentStateOverARestore shows the same for what a watch of the history before a list
+// says.
 func TestMostRecentStateOverARestore(t *testing.T) {
 	cache := watchcache.New(watchcache.Options{Wait: -1})
 	if err := cache.Fill(20, nil); err != nil {
@@ -331,7 +339,8 @@ func TestMostRecentStateOverARestore(t *testing.T) {
 	}
 }
 
-// TestRestart shows that readers of a relay that was started anew go on where they were, and that the server is not listed.
+// TestRestart shows that readers of a relay that was started anew go on where they were, and that
+// the server is not listed.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	opts := Options{Dir: t.TempDir()}
@@ -358,7 +367,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestLeftFiles shows that the files of processes that were killed while they saved do not fill the disk.
+// TestLeftFiles shows that the files of processes that were killed while they saved do not fill the
+// disk.
 func TestLeftFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -411,7 +421,8 @@ func TestServerIsAway(t *testing.T) {
 	})
 }
 
-// TestHealthyServerIsNotTooOld asks for an idle type each second, behind a server whose watches are cut, with the least limit that New takes.
+// TestHealthyServerIsNotTooOld asks for an idle type each second, behind a server whose watches are
+// cut, with the least limit that New takes.
 func TestHealthyServerIsNotTooOld(t *testing.T) {
 	t.Parallel()
 	play(t, Options{MaxStaleness: MinStaleness}, func(r *rig) {
@@ -434,7 +445,8 @@ func TestHealthyServerIsNotTooOld(t *testing.T) {
 	}
 }
 
-// TestFolder shows that a window gets its folder, and that a relay says at once if it cannot have one.
+// TestFolder shows that a window gets its folder, and that a relay says at once if it cannot have
+// one.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -451,7 +463,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestTypeIsGone shows what readers get while the server has no such type, because its CustomResourceDefinition was deleted.
+// TestTypeIsGone shows what readers get while the server has no such type, because its
+// CustomResourceDefinition was deleted.
 func TestTypeIsGone(t *testing.T) {
 	t.Parallel()
 	play(t, Options{MaxStaleness: MinStaleness}, func(r *rig) {
@@ -485,8 +498,8 @@ func TestTypeIsGone(t *testing.T) {
 	})
 }
 
-// TestRestoredBackup shows that watches end if the server goes back, and that the relay has the server's objects then, also those with a
-// version that another change had before.
+// TestRestoredBackup shows that watches end if the server goes back, and that the relay has the
+// server's objects then, also those with a version that another change had before.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	play(t, Options{}, func(r *rig) {
@@ -516,8 +529,9 @@ func TestRestoredBackup(t *testing.T) {
 	})
 }
 
-// TestWrongEvents shows that what the server's watch does not say, or says wrong, does not stay: an event that nobody could read is asked
-// about at once, and one that was lost is found by the next comparison. Then the relay has what the server has.
+// TestWrongEvents shows that what the server's watch does not say, or says wrong, does not stay: an
+// event that nobody could read is asked about at once, and one that was lost is found by the next
+// comparison. Then the relay has what the server has.
 func TestWrongEvents(t *testing.T) {
 	t.Parallel()
 	const at = "/api/v1/pods?resourceVersion=0"

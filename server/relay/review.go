@@ -19,11 +19,12 @@ import (
 // reviewTimeout bounds a question to the upstream.
 const reviewTimeout = 10 * time.Second
 
-// unknownTTL is how long a token is remembered that nobody has. It may be one of a user who is made just now.
+// unknownTTL is how long a token is remembered that nobody has. It may be one of a user who is made
+// just now.
 const unknownTTL = 10 * time.Second
 
-// TokenReviews returns an [Options.Authenticate] that asks the upstream whose a bearer token is. It remembers an answer for the time ttl. The
-// client needs the right to create tokenreviews.
+// TokenReviews returns an [Options.Authenticate] that asks the upstream whose a bearer token is. It
+// remembers an answer for the time ttl. The client needs the right to create tokenreviews.
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
 func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Request) (*User, error) {
@@ -61,8 +62,9 @@ func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Reques
 	}
 }
 
-// AccessReviews returns an [Options.Authorize] that asks the upstream whether it would allow the same. It remembers a yes for the time allowed,
-// and a no for the time denied. The client needs the right to create subjectaccessreviews.
+// AccessReviews returns an [Options.Authorize] that asks the upstream whether it would allow the
+// same. It remembers a yes for the time allowed, and a no for the time denied. The client needs the
+// right to create subjectaccessreviews.
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
 func AccessReviews(client *transport.Client, allowed, denied time.Duration) func(context.Context, *User, Attributes) (Decision, error) {
@@ -161,8 +163,9 @@ func unreachable(err error) error {
 	return apierrors.NewServiceUnavailable("the relay cannot reach the API server" + told(err))
 }
 
-// told returns what a reader may know of a failed request to the upstream: what the API server said.
-// Other errors have its address. The relay's log has them, too, because its own requests fail alike.
+// told returns what a reader may know of a failed request to the upstream: what the API server
+// said. Other errors have its address. The relay's log has them, too, because its own requests fail
+// alike.
 func told(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

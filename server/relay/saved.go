@@ -20,10 +20,12 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// saved is a window in a file, for the next process: its readers resume, and the upstream is not listed.
+// saved is a window in a file, for the next process: its readers resume, and the upstream is not
+// listed.
 //
-// The file has records: four bytes of length, one byte of kind, and the bytes. The first is a header, the last is a checksum of
-// all before. It is written beside the old one, synced and renamed, so a process that is killed leaves one of the two.
+// The file has records: four bytes of length, one byte of kind, and the bytes. The first is a
+// header, the last is a checksum of all before. It is written beside the old one, synced and
+// renamed, so a process that is killed leaves one of the two.
 type saved struct {
 	path   string
 	source string // a file of another server or resource is not used
@@ -56,9 +58,10 @@ type header struct {
 // maxRecord bounds what is read of a damaged file. etcd holds no object of that size.
 const maxRecord = 64 << 20
 
-// save writes the window if it has changed, or if it is known to be up to date since a later time. Within a batch of changes there is no
-// point, and nothing to save. The version of the window may be newer than that of the point, because a reader has asked for the most
-// recent state: then nothing has changed between the two.
+// save writes the window if it has changed, or if it is known to be up to date since a later time.
+// Within a batch of changes there is no point, and nothing to save. The version of the window may
+// be newer than that of the point, because a reader has asked for the most recent state: then
+// nothing has changed between the two.
 func (s *saved) save(f *feed, current time.Time) error {
 	f.mu.Lock()
 	point := f.point
@@ -110,7 +113,8 @@ func write(to io.Writer, head []byte, log watchcache.Log) error {
 	return buffered.Flush()
 }
 
-// load reads the window in the file. If there is no file, or it cannot be used, the point of the header has no version.
+// load reads the window in the file. If there is no file, or it cannot be used, the point of the
+// header has no version.
 func (s *saved) load(fields *selectable) (watchcache.Log, header, error) {
 	file, err := os.Open(s.path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// TestSavedWindows plays random lives of relays that have a folder: changes, bookmarks, readers that ask for the most recent state, an API
-// server that is away, the end of a process, a kill. Each next process begins without a list, serves watches from the first version on, and
-// knows how old its state is.
+// TestSavedWindows plays random lives of relays that have a folder: changes, bookmarks, readers
+// that ask for the most recent state, an API server that is away, the end of a process, a kill.
+// Each next process begins without a list, serves watches from the first version on, and knows how
+// old its state is.
 func TestSavedWindows(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(15)
@@ -85,7 +86,8 @@ func (s *savedLife) step() {
 	}
 }
 
-// pass lets time pass in a cluster in which other types change, because a bookmark tells of a newer version.
+// pass lets time pass in a cluster in which other types change, because a bookmark tells of a newer
+// version.
 func (s *savedLife) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		s.other()
@@ -93,7 +95,8 @@ func (s *savedLife) pass(d time.Duration) {
 	}
 }
 
-// restart starts the next process. If the one before was killed, it could not save its window at the end.
+// restart starts the next process. If the one before was killed, it could not save its window at
+// the end.
 func (s *savedLife) restart(kill bool) {
 	age, _ := s.age()
 	files := map[string][]byte{}
@@ -148,7 +151,8 @@ func (s *savedLife) restart(kill bool) {
 
 var oldness = regexp.MustCompile(`pods (?:ok|too old), (.*) old`)
 
-// age returns what /readyz and the header Age say, and checks that answers agree with both. header is -1 if the answer has no Age.
+// age returns what /readyz and the header Age say, and checks that answers agree with both. header
+// is -1 if the answer has no Age.
 func (s *savedLife) age() (ready time.Duration, header int) {
 	synctest.Wait() // for what comes now
 	text := s.get("/readyz")

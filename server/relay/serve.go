@@ -87,8 +87,9 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 	return r.ask(w, g, t, query) //nolint:contextcheck // the guard has the request
 }
 
-// list returns a list from the cache. The first page of a list of the most recent state comes from the upstream, and may be newer than the
-// cache, for minutes if nothing of this type changes: then the next pages come from there, too.
+// list returns a list from the cache. The first page of a list of the most recent state comes from
+// the upstream, and may be newer than the cache, for minutes if nothing of this type changes: then
+// the next pages come from there, too.
 func (u *upstream) list(ctx context.Context, q watchcache.Query) (*watchcache.Page, error) {
 	if q.Continue != "" {
 		if token, err := watchcache.ParseToken(q.Continue, q.Prefix()); err == nil && token.Version > u.cache.Version() {
@@ -152,9 +153,9 @@ func writeList(out *reply, f *form, p *watchcache.Page) {
 	_, _ = out.Write(append(b, "]}\n"...))
 }
 
-// letGo returns the objects of an answer so that they do not stay in memory because a reader is slow. An
-// object can be gone once it has left the states and the window of the cache: then the answer ends,
-// as a watch does whose reader the window has passed.
+// letGo returns the objects of an answer so that they do not stay in memory because a reader is
+// slow. An object can be gone once it has left the states and the window of the cache: then the
+// answer ends, as a watch does whose reader the window has passed.
 func letGo(objects []watchcache.Object) []weak.Pointer[state] {
 	all := make([]weak.Pointer[state], len(objects))
 	for i, o := range objects {
@@ -164,22 +165,25 @@ func letGo(objects []watchcache.Object) []weak.Pointer[state] {
 }
 
 const (
-	// bookmarkPeriod is the time between two bookmarks of a watch, up to a quarter less. bookmarkLead is how long before its timeout a
-	// watch gets a last one. So does kube-apiserver.
+	// bookmarkPeriod is the time between two bookmarks of a watch, up to a quarter less.
+	// bookmarkLead is how long before its timeout a watch gets a last one. So does kube-apiserver.
 	bookmarkPeriod = time.Minute
 	bookmarkLead   = 2 * time.Second
 
-	// watchTimeout is how long a watch lasts if the client names no time, up to twice as long, as at kube-apiserver.
+	// watchTimeout is how long a watch lasts if the client names no time, up to twice as long, as
+	// at kube-apiserver.
 	watchTimeout = 30 * time.Minute
 
 	// writeTimeout is how long a reader may take for what is written to it at once.
 	writeTimeout = time.Minute
 
-	// watchBatch is the number of changes that are looked at before the events among them are flushed.
+	// watchBatch is the number of changes that are looked at before the events among them are
+	// flushed.
 	watchBatch = 64
 )
 
-// jittered returns a time up to a quarter shorter, so that the bookmarks of many watches do not come together.
+// jittered returns a time up to a quarter shorter, so that the bookmarks of many watches do not
+// come together.
 func jittered(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/4)) }
 
 // watch answers a watch. If it returns an error, nothing was sent.
@@ -311,7 +315,8 @@ func (o *openWatch) sendInitial() error {
 	return send(o.out, o.form.bookmark(o.watcher.Version(), true))
 }
 
-// sendNext sends the events of the next changes, and a bookmark if it is due and all are sent. more says that further changes wait.
+// sendNext sends the events of the next changes, and a bookmark if it is due and all are sent. more
+// says that further changes wait.
 func (o *openWatch) sendNext(due bool) (more bool, err error) {
 	events, more, err := o.watcher.Next(watchBatch)
 	if errors.Is(err, watchcache.ErrRestarted) {
@@ -329,7 +334,8 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 		}
 	}
 	if due && !more && o.watcher.Moved() {
-		// A bookmark has no object, so it does not wait for an answer; readers take silence for a dead connection.
+		// A bookmark has no object, so it does not wait for an answer; readers take silence for a
+		// dead connection.
 		if err := o.due(); err != nil {
 			return false, err
 		}
@@ -344,8 +350,9 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 	return more, o.out.flush()
 }
 
-// checkAge says in a header how old the cache is, if the upstream cannot be reached, or has not been asked yet whether what was saved is
-// up to date. It refuses a request if the cache is too old, or if the upstream has no such type.
+// checkAge says in a header how old the cache is, if the upstream cannot be reached, or has not
+// been asked yet whether what was saved is up to date. It refuses a request if the cache is too
+// old, or if the upstream has no such type.
 func (r *Relay) checkAge(w http.ResponseWriter, u *upstream) error {
 	if err := u.gone(); err != nil {
 		return err

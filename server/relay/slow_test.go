@@ -48,7 +48,8 @@ func (r *rig) open(path string) io.Reader {
 	return resp.Body
 }
 
-// TestSlowReaders shows that a reader is cut who takes some KB of a list each second, or nothing for a minute, whoever answers.
+// TestSlowReaders shows that a reader is cut who takes some KB of a list each second, or nothing
+// for a minute, whoever answers.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
 	play(t, Options{PassOn: true}, func(r *rig) {
@@ -70,8 +71,8 @@ func TestSlowReaders(t *testing.T) {
 	})
 }
 
-// TestSlowReadersHoldNoObjects shows that objects which have left the cache while they wait for a slow reader leave the memory, and end
-// the answer.
+// TestSlowReadersHoldNoObjects shows that objects which have left the cache while they wait for a
+// slow reader leave the memory, and end the answer.
 func TestSlowReadersHoldNoObjects(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"pods?resourceVersion=0", "pods?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {
@@ -103,8 +104,8 @@ func TestSlowReadersHoldNoObjects(t *testing.T) {
 	}
 }
 
-// TestInitialEventsOverAnOutage shows that initial events wait for the next yes, also for longer than a
-// reader may take for one of them.
+// TestInitialEventsOverAnOutage shows that initial events wait for the next yes, also for longer
+// than a reader may take for one of them.
 func TestInitialEventsOverAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {

@@ -14,7 +14,8 @@ import (
 	"github.com/relist-go/relist/server/watchcache"
 )
 
-// state is one state of one object: the JSON that the upstream sent, and what has to be known of it.
+// state is one state of one object: the JSON that the upstream sent, and what has to be known of
+// it.
 type state struct {
 	*listwatch.Raw // of the state that came; At leaves it as it is
 
@@ -48,7 +49,8 @@ func (o *state) At(version uint64) watchcache.Object {
 	return &n
 }
 
-// lenient are the rules for what a server has stored: a name may occur twice, and a string need not be UTF-8.
+// lenient are the rules for what a server has stored: a name may occur twice, and a string need not
+// be UTF-8.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // newState reads what has to be known of an object.
@@ -110,7 +112,8 @@ func (o *state) readMetadata(dec *jsontext.Decoder) error {
 	return err
 }
 
-// members calls visit for each member of the object that comes next, and returns where the object begins. visit reads the value.
+// members calls visit for each member of the object that comes next, and returns where the object
+// begins. visit reads the value.
 func members(dec *jsontext.Decoder, visit func(name string) error) (start int, err error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return 0, err

@@ -41,8 +41,8 @@ func (r *Relay) Status() Status {
 	return s
 }
 
-// serveReady answers 200 if every resource that the upstream has can be read, and says of each how old it is. It says nothing of objects,
-// because everyone may ask.
+// serveReady answers 200 if every resource that the upstream has can be read, and says of each how
+// old it is. It says nothing of objects, because everyone may ask.
 func (r *Relay) serveReady(w http.ResponseWriter) {
 	var text strings.Builder
 	ready := true

@@ -29,8 +29,8 @@ func (r *rig) as(method, path, headers string) answer {
 	})
 }
 
-// TestForeignPage shows that a web page of another origin gets nothing of any kind of request, and that
-// the server is not asked for it. A page of the relay's own origin gets what a program gets.
+// TestForeignPage shows that a web page of another origin gets nothing of any kind of request, and
+// that the server is not asked for it. A page of the relay's own origin gets what a program gets.
 func TestForeignPage(t *testing.T) {
 	t.Parallel()
 	play(t, Options{PassOn: true}, func(r *rig) {
@@ -66,8 +66,8 @@ func TestForeignPage(t *testing.T) {
 	})
 }
 
-// TestUpgrade shows that the relay upgrades watches of its cache alone, says where others have to go,
-// and ignores an offer of HTTP/2.
+// TestUpgrade shows that the relay upgrades watches of its cache alone, says where others have to
+// go, and ignores an offer of HTTP/2.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	namespaces := discovery.Resource{

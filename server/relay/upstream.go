@@ -43,7 +43,8 @@ func newUpstream(client *transport.Client, resource discovery.Resource, opts *Op
 	if u.metadata, err = lw.Metadata(); err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	// A reader that compares its copy compares it with this cache, so the cache has to be compared with the upstream.
+	// A reader that compares its copy compares it with this cache, so the cache has to be compared
+	// with the upstream.
 	follow := reflector.Options{
 		Initial: reflector.Consistent,
 		Verify:  reflector.VerifyOptions{Interval: opts.VerifyEvery, Metadata: u.metadata},
@@ -59,8 +60,8 @@ func newUpstream(client *transport.Client, resource discovery.Resource, opts *Op
 	return u, nil
 }
 
-// run keeps the cache in step until ctx ends. It begins with the window that was saved. If there is none, or it cannot be used, it
-// begins with a list.
+// run keeps the cache in step until ctx ends. It begins with the window that was saved. If there is
+// none, or it cannot be used, it begins with a list.
 func (u *upstream) run(ctx context.Context, opts *Options) error {
 	if u.saved == nil {
 		return u.reflector.Run(ctx)
@@ -111,15 +112,19 @@ func (u *upstream) current() time.Time {
 	return now.Add(-u.reflector.Status().Staleness(now))
 }
 
-// freshTimeout is the timeout of the watch that refresh opens. kube-apiserver sends a bookmark two seconds before a watch ends.
+// freshTimeout is the timeout of the watch that refresh opens. kube-apiserver sends a bookmark two
+// seconds before a watch ends.
 const freshTimeout = 3
 
-// refresh brings the cache to a version that the resource had after the call, and returns that version.
+// refresh brings the cache to a version that the resource had after the call, and returns that
+// version.
 //
-// The upstream is asked for one object, because the list has the version of the present state. The cache cannot know that nothing
-// happened up to there before the next bookmark, which comes once a minute (https://github.com/kubernetes/kubernetes/issues/127693).
-// So a second watch, which asks for metadata only, begins at the cache's version and ends so soon that its bookmark comes after a
-// second. The last of its events is the last change before the bookmark: once the cache has that, it is as new as the bookmark.
+// The upstream is asked for one object, because the list has the version of the present state. The
+// cache cannot know that nothing happened up to there before the next bookmark, which comes once a
+// minute (https://github.com/kubernetes/kubernetes/issues/127693). So a second watch, which asks
+// for metadata only, begins at the cache's version and ends so soon that its bookmark comes after a
+// second. The last of its events is the last change before the bookmark: once the cache has that,
+// it is as new as the bookmark.
 func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 	if err := u.cache.WaitFor(ctx, 0); err != nil {
 		return 0, err // before the first list there is no version at which a watch sends its events in order

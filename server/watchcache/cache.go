@@ -8,15 +8,18 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// Options of a [Cache]. The zero value is ready: every field that is zero has the default of kube-apiserver.
+// Options of a [Cache]. The zero value is ready: every field that is zero has the default of
+// kube-apiserver.
 type Options struct {
-	// MinEvents and MaxEvents bound the number of changes that the cache keeps. If zero or less, 100 and 102,400.
+	// MinEvents and MaxEvents bound the number of changes that the cache keeps. If zero or less,
+	// 100 and 102,400.
 	MinEvents, MaxEvents int
 
 	// Fresh is for how long a change stays in the window, within these bounds. If zero, 75 seconds.
 	Fresh time.Duration
 
-	// Wait is how long a request waits for a version that the cache has not reached. If zero, 3 seconds. If negative, it does not wait.
+	// Wait is how long a request waits for a version that the cache has not reached. If zero, 3
+	// seconds. If negative, it does not wait.
 	Wait time.Duration
 }
 
@@ -61,8 +64,9 @@ func New(opts Options) *Cache {
 	}
 }
 
-// Fill makes a list the whole state. A new window begins at its version, and watchers of the window before end: nobody knows what
-// happened between the two. The version may be older than before, because a storage that was restored from a backup goes back.
+// Fill makes a list the whole state. A new window begins at its version, and watchers of the window
+// before end: nobody knows what happened between the two. The version may be older than before,
+// because a storage that was restored from a backup goes back.
 func (c *Cache) Fill(version uint64, objects []Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +84,9 @@ func (c *Cache) Fill(version uint64, objects []Object) error {
 	return nil
 }
 
-// Apply makes the next change of the source's log. If it is a deletion, o is the last state, with the version of the deletion. A change that
-// is not newer than the cache's version is out of order: see [Cache.Amend].
+// Apply makes the next change of the source's log. If it is a deletion, o is the last state, with
+// the version of the deletion. A change that is not newer than the cache's version is out of order:
+// see [Cache.Amend].
 func (c *Cache) Apply(o Object, deleted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,12 +104,13 @@ func (c *Cache) Apply(o Object, deleted bool) {
 	c.wake()
 }
 
-// Amend makes a change that did not come in the order of the source's log, such as the answer to a request for one object. The states
-// are then ahead of the cache's version, up to the version of the change: if o is a deletion that was inferred, upTo is the version
-// of the list that shows it, otherwise it is o's version.
+// Amend makes a change that did not come in the order of the source's log, such as the answer to a
+// request for one object. The states are then ahead of the cache's version, up to the version of
+// the change: if o is a deletion that was inferred, upTo is the version of the list that shows it,
+// otherwise it is o's version.
 //
-// So the window ends: watchers get [ErrRestarted], and requests wait until the source's log has passed that version, because
-// only then the states are again those of one version.
+// So the window ends: watchers get [ErrRestarted], and requests wait until the source's log has
+// passed that version, because only then the states are again those of one version.
 func (c *Cache) Amend(o Object, deleted bool, upTo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,8 +128,8 @@ func (c *Cache) amend(o Object, deleted bool, upTo uint64) {
 	c.wake()
 }
 
-// put changes the states, unless they have that state of the object, or a newer one. It returns the state before, or nil. The caller
-// holds the lock.
+// put changes the states, unless they have that state of the object, or a newer one. It returns the
+// state before, or nil. The caller holds the lock.
 func (c *Cache) put(o Object, deleted bool) (before Object, changed bool) {
 	before, _ = c.states.Get(object.Key(o)) // nil if there is none
 	switch {
@@ -148,7 +154,8 @@ func (c *Cache) Progress(version uint64) {
 	c.window.shrink(time.Now(), &c.opts)
 }
 
-// Lose says that the source is gone, and that the cache will be filled anew. Until then, requests get [ErrNotReady], and watchers end.
+// Lose says that the source is gone, and that the cache will be filled anew. Until then, requests
+// get [ErrNotReady], and watchers end.
 func (c *Cache) Lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +172,8 @@ func (c *Cache) Forget() {
 	c.window.floor = max(c.window.floor, c.version)
 }
 
-// Drop removes the changes up to version from the window. A watch that may select one of them and has not read it ends with [ErrSlow].
+// Drop removes the changes up to version from the window. A watch that may select one of them and
+// has not read it ends with [ErrSlow].
 func (c *Cache) Drop(version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +205,8 @@ func (c *Cache) next() <-chan struct{} {
 	return c.changed
 }
 
-// Window returns the oldest version at which a watch can begin, and the number of changes that are kept.
+// Window returns the oldest version at which a watch can begin, and the number of changes that are
+// kept.
 func (c *Cache) Window() (oldest uint64, changes int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -207,8 +216,8 @@ func (c *Cache) Window() (oldest uint64, changes int) {
 // Len returns the number of objects.
 func (c *Cache) Len() int { return c.states.Len() }
 
-// Now returns the present state of an object, or nil. It may be ahead of the version, see [Cache.Amend]: Now is for the source, which
-// compares it with what it has.
+// Now returns the present state of an object, or nil. It may be ahead of the version, see
+// [Cache.Amend]: Now is for the source, which compares it with what it has.
 func (c *Cache) Now(key string) Object {
 	o, _ := c.states.Get(key)
 	return o

@@ -101,7 +101,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestWakes shows which watches a change wakes. TestEveryStateIsTheSources shows that no watch sleeps through a change that it selects.
+// TestWakes shows which watches a change wakes. TestEveryStateIsTheSources shows that no watch
+// sleeps through a change that it selects.
 func TestWakes(t *testing.T) {
 	t.Parallel()
 	changes := []thing{
@@ -152,7 +153,8 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// TestNextOfNothing shows that a limit of 0 loses nothing: a program that takes the length of the window as the limit may find it longer.
+// TestNextOfNothing shows that a limit of 0 loses nothing: a program that takes the length of the
+// window as the limit may find it longer.
 func TestNextOfNothing(t *testing.T) {
 	t.Parallel()
 	c := filled(t, Options{})

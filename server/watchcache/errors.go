@@ -10,11 +10,12 @@ import (
 )
 
 var (
-	// ErrNotCached is returned for a read that the cache cannot answer, and the storage behind it perhaps can: the most recent state,
-	// or the state at a version before the window.
+	// ErrNotCached is returned for a read that the cache cannot answer, and the storage behind it
+	// perhaps can: the most recent state, or the state at a version before the window.
 	ErrNotCached = errors.New("watchcache: not in the cache")
 
-	// ErrNotReady is returned while the cache is not filled. It is a 429 that asks to come back after a second.
+	// ErrNotReady is returned while the cache is not filled. It is a 429 that asks to come back
+	// after a second.
 	ErrNotReady error = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 
 	// ErrRestarted ends a watcher, because its window has ended.
@@ -24,7 +25,8 @@ var (
 	ErrSlow = errors.New("watchcache: the watcher is too slow")
 )
 
-// tooLarge returns the error for a version that the cache has not reached: a 504 that asks to come back after a second.
+// tooLarge returns the error for a version that the cache has not reached: a 504 that asks to come
+// back after a second.
 func tooLarge(want, have uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", want, have), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{

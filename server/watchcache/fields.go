@@ -6,18 +6,19 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 type Field struct {
 	Name string
 
-	// Members are the paths of the members with its value. The first one that is there and not empty
-	// counts. A field without members has no value in any object.
+	// Members are the paths of the members with its value. The first one that is there and not
+	// empty counts. A field without members has no value in any object.
 	Members []string
 
 	// Absent is what a selector is compared with if no member counts.
 	Absent string
 }
 
-// selectable has the fields that a field selector can name, besides metadata.name and metadata.namespace.
+// selectable has the fields that a field selector can name, besides metadata.name and
+// metadata.namespace.
 //
-// Source: the calls of AddFieldLabelConversionFunc in kube-apiserver's APIs say which names it takes,
-// and the AttrFunc of each of its storages says what they are compared with.
+// Source: the calls of AddFieldLabelConversionFunc in kube-apiserver's APIs say which names it
+// takes, and the AttrFunc of each of its storages says what they are compared with.
 var selectable = map[schema.GroupResource][]Field{
 	{Resource: "events"}: append(members(
 		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",

@@ -26,8 +26,8 @@ func (e Event) Frame(f Form) []byte {
 	return e.shared.get(f, e.Type, e.Object)
 }
 
-// frames are the encodings of one change. A change has few: one for each form that somebody watches in, and seldom more, because the
-// type of an event depends on what the watch selects.
+// frames are the encodings of one change. A change has few: one for each form that somebody watches
+// in, and seldom more, because the type of an event depends on what the watch selects.
 type frames struct {
 	mu  sync.Mutex
 	all []frame

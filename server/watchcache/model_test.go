@@ -134,7 +134,8 @@ func (p *played) has(want []string) bool {
 	return slices.Equal(slices.Sorted(maps.Values(p.state)), slices.Sorted(slices.Values(want)))
 }
 
-// missed reports whether changes up to lost may be for the watch, as far as it can tell without looking at them.
+// missed reports whether changes up to lost may be for the watch, as far as it can tell without
+// looking at them.
 func (p *played) missed(m *model, lost uint64) bool {
 	scope := Selection{Namespace: p.sel.Namespace, Fields: p.sel.Fields}
 	for v := p.w.Version() + 1; v <= lost; v++ {
@@ -178,9 +179,10 @@ func (p *played) check(m *model) error {
 
 var seedCount = flag.Int("seeds", 3_000, "how many seeds TestEveryStateIsTheSources plays")
 
-// TestEveryStateIsTheSources plays random sources and random readers. Whatever a reader gets at a version is what the source had at that
-// version: lists, pages over time, and watches from any version, with selectors, while the window adapts, is emptied or begins anew, and
-// while changes come out of order.
+// TestEveryStateIsTheSources plays random sources and random readers. Whatever a reader gets at a
+// version is what the source had at that version: lists, pages over time, and watches from any
+// version, with selectors, while the window adapts, is emptied or begins anew, and while changes
+// come out of order.
 //
 //	go test ./server/watchcache -run TestEveryStateIsTheSources -seeds=10000    # a few seconds
 func TestEveryStateIsTheSources(t *testing.T) {

@@ -14,12 +14,14 @@ type Object interface {
 	// Version is the resourceVersion as a number.
 	Version() uint64
 
-	// GetLabels returns the labels, and GetFields the values of the fields that a field selector can name.
+	// GetLabels returns the labels, and GetFields the values of the fields that a field selector
+	// can name.
 	GetLabels() map[string]string
 	GetFields() fields.Fields
 
-	// At returns the same state with another resourceVersion. A DELETED event needs it: it has the last state, and the version of the
-	// change that removed the object from what the watch selects.
+	// At returns the same state with another resourceVersion. A DELETED event needs it: it has the
+	// last state, and the version of the change that removed the object from what the watch
+	// selects.
 	At(version uint64) Object
 }
 
@@ -41,12 +43,14 @@ type Selection struct {
 	Also      func(Object) bool // a further condition; nil for none
 }
 
-// Everything reports whether the selection has no selectors: it is all objects, or all of a namespace.
+// Everything reports whether the selection has no selectors: it is all objects, or all of a
+// namespace.
 func (s Selection) Everything() bool {
 	return (s.Labels == nil || s.Labels.Empty()) && (s.Fields == nil || s.Fields.Empty())
 }
 
-// Name returns the name of the objects that are selected, if a field selector says that they have one.
+// Name returns the name of the objects that are selected, if a field selector says that they have
+// one.
 func (s Selection) Name() (string, bool) {
 	if s.Fields == nil {
 		return "", false

@@ -45,10 +45,12 @@ type Page struct {
 //	(continue)                            at the version of the first page
 //	(continue, after a 410)               that the storage has now: ErrNotCached
 //
-// A state is in the cache if the window reaches back to its version; otherwise List returns ErrNotCached. A list of one
-// object at one version is also ErrNotCached, because kube-apiserver reads it from etcd.
+// A state is in the cache if the window reaches back to its version; otherwise List returns
+// ErrNotCached. A list of one object at one version is also ErrNotCached, because kube-apiserver
+// reads it from etcd.
 //
-// Other errors are those that the client gets: ErrNotReady (429), 504 (see tooLarge), 400 for a version or token that cannot be read.
+// Other errors are those that the client gets: ErrNotReady (429), 504 (see tooLarge), 400 for a
+// version or token that cannot be read.
 func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
 	version, err := ParseVersion(q.ResourceVersion)
 	if err != nil {
@@ -93,8 +95,8 @@ func (c *Cache) page(ctx context.Context, sel Selection, version uint64, limit i
 	return s.page(sel, "", limit), nil
 }
 
-// ListAt returns the objects of the state at version from the key start on. It does not wait. It returns [ErrNotCached] if the window
-// begins after the version.
+// ListAt returns the objects of the state at version from the key start on. It does not wait. It
+// returns [ErrNotCached] if the window begins after the version.
 func (c *Cache) ListAt(sel Selection, start string, version uint64, limit int64) (*Page, error) {
 	c.mu.RLock()
 	if err := c.reached(version); err != nil {
@@ -132,7 +134,8 @@ func (c *Cache) stateAt(version uint64) state {
 	return s
 }
 
-// Get returns the present state of an object, once the cache is as new as version. It is nil if there is none.
+// Get returns the present state of an object, once the cache is as new as version. It is nil if
+// there is none.
 func (c *Cache) Get(ctx context.Context, key string, version uint64) (Object, error) {
 	if err := c.rlock(ctx, version); err != nil {
 		return nil, err
@@ -142,7 +145,8 @@ func (c *Cache) Get(ctx context.Context, key string, version uint64) (Object, er
 	return o, nil
 }
 
-// WaitFor waits until the cache has reached version. After [Options.Wait] it returns a 504, see tooLarge.
+// WaitFor waits until the cache has reached version. After [Options.Wait] it returns a 504, see
+// tooLarge.
 func (c *Cache) WaitFor(ctx context.Context, version uint64) error {
 	err := c.rlock(ctx, version)
 	if err == nil {
@@ -187,7 +191,8 @@ func (c *Cache) rlock(ctx context.Context, version uint64) error {
 	}
 }
 
-// reached returns nil if the states are those of one version, which is version or newer. The caller holds the lock.
+// reached returns nil if the states are those of one version, which is version or newer. The caller
+// holds the lock.
 func (c *Cache) reached(version uint64) error {
 	switch needed := max(version, c.ahead); {
 	case !c.ready:
@@ -198,7 +203,8 @@ func (c *Cache) reached(version uint64) error {
 	return nil
 }
 
-// state is what a resource was at a version: the objects of now, but where before has a key, the object that is there.
+// state is what a resource was at a version: the objects of now, but where before has a key, the
+// object that is there.
 type state struct {
 	version uint64
 	now     *store.Snapshot[Object]
@@ -229,7 +235,8 @@ func (s state) page(sel Selection, start string, limit int64) *Page {
 			if named && object.Key(p.Objects[0]) == sel.Prefix()+name {
 				break // the selection is this object, and whoever may read it may not learn that there are others
 			}
-			// There is another object, so there is another page. It is empty if the selectors select none of the others.
+			// There is another object, so there is another page. It is empty if the selectors
+			// select none of the others.
 			if remaining == 0 {
 				p.Continue = Token{Version: s.version, Start: object.Key(p.Objects[limit-1]) + "\x00"}.encode(sel.Prefix())
 			}
@@ -248,7 +255,8 @@ func (s state) page(sel Selection, start string, limit int64) *Page {
 	return p
 }
 
-// objects returns the objects of a namespace from the key start on, in key order. Of sel only the namespace counts.
+// objects returns the objects of a namespace from the key start on, in key order. Of sel only the
+// namespace counts.
 func (s state) objects(sel Selection, start string) iter.Seq[Object] {
 	prefix := sel.Prefix()
 	end := strings.TrimSuffix(prefix, "/") + "0" // the character after the slash

@@ -1,7 +1,7 @@
 package watchcache
 
-// A trigger is what an object must have for a watch to select it: a namespace, and a value of one field. An empty namespace is any
-// namespace, and an empty field no condition.
+// A trigger is what an object must have for a watch to select it: a namespace, and a value of one
+// field. An empty namespace is any namespace, and an empty field no condition.
 type trigger struct{ namespace, field, value string }
 
 const (
@@ -11,7 +11,8 @@ const (
 
 // trigger returns the condition by which changes can be told apart before the selectors are tried.
 //
-// Source of the fields: kube-apiserver wakes the watches of Pods by spec.nodeName, and those of Nodes, Secrets and ConfigMaps by name.
+// Source of the fields: kube-apiserver wakes the watches of Pods by spec.nodeName, and those of
+// Nodes, Secrets and ConfigMaps by name.
 func (s Selection) trigger() trigger {
 	if s.Fields != nil {
 		for _, field := range []string{nameField, nodeField} {

@@ -18,7 +18,8 @@ type Token struct {
 	Start   string // the key from which the list continues
 }
 
-// tokenJSON is what kube-apiserver writes into a token, so that a list can continue at another server.
+// tokenJSON is what kube-apiserver writes into a token, so that a list can continue at another
+// server.
 type tokenJSON struct {
 	Form    string `json:"v"`
 	Version int64  `json:"rv"` // -1: the present state
@@ -37,7 +38,8 @@ func (t Token) encode(prefix string) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseToken reads the continue token of a list below prefix, which is "namespace/" or "". A token never leads out of the prefix.
+// ParseToken reads the continue token of a list below prefix, which is "namespace/" or "". A token
+// never leads out of the prefix.
 func ParseToken(s, prefix string) (Token, error) {
 	var j tokenJSON
 	data, err := base64.RawURLEncoding.DecodeString(s)
@@ -61,7 +63,8 @@ func ParseToken(s, prefix string) (Token, error) {
 	return Token{}, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: continue key is not valid: %v", err))
 }
 
-// ExpiredToken is the answer to a token whose version is gone: a 410. It offers a token that continues with the present state.
+// ExpiredToken is the answer to a token whose version is gone: a 410. It offers a token that
+// continues with the present state.
 func ExpiredToken(t Token, prefix string) error {
 	const message = "The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +

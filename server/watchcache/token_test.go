@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTokenOfAnotherServer reads the forms that versions of kube-apiserver write: with and without a
-// slash. The first one is written, because older servers read it, too.
+// TestTokenOfAnotherServer reads the forms that versions of kube-apiserver write: with and without
+// a slash. The first one is written, because older servers read it, too.
 func TestTokenOfAnotherServer(t *testing.T) {
 	want := Token{Version: 7, Start: "d/a\x00"}
 	for _, start := range []string{"/a", "a"} {

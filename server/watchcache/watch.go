@@ -11,8 +11,9 @@ type WatchQuery struct {
 	// Version is where the watch begins. 0 is the present state.
 	Version uint64
 
-	// Wait says that the watch begins only when the cache has reached Version. A client asks for it with sendInitialEvents, true or
-	// false, and kube-apiserver answers a client that does not at once.
+	// Wait says that the watch begins only when the cache has reached Version. A client asks for it
+	// with sendInitialEvents, true or false, and kube-apiserver answers a client that does not at
+	// once.
 	Wait bool
 
 	// Initial says that the watch begins with an event for each object of the present state.
@@ -34,7 +35,8 @@ type Watcher struct {
 	quiet   uint64 // if the watch has reached this version, no change from there on is for it until the signal is closed
 }
 
-// Watch begins a watch. Its errors are those of [Cache.List], and a 410 if the window begins after the version.
+// Watch begins a watch. Its errors are those of [Cache.List], and a 410 if the window begins after
+// the version.
 func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 	var wait uint64
 	if q.Wait || q.Initial {
@@ -58,7 +60,8 @@ func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 	return w, nil
 }
 
-// Initial returns the objects of the first state, once. The bookmark that ends them has the watcher's version.
+// Initial returns the objects of the first state, once. The bookmark that ends them has the
+// watcher's version.
 func (w *Watcher) Initial() []Object {
 	if w.initial == nil {
 		return nil
@@ -68,9 +71,10 @@ func (w *Watcher) Initial() []Object {
 	return objects
 }
 
-// Next returns the events of up to limit further changes. There may be fewer events, or none, because the watch does not select
-// all changes; more says that further changes wait already. If none do, wait for [Watcher.Changed], which has to be called before Next.
-// The errors are [ErrSlow] and [ErrRestarted]; the watch is over then.
+// Next returns the events of up to limit further changes. There may be fewer events, or none,
+// because the watch does not select all changes; more says that further changes wait already. If
+// none do, wait for [Watcher.Changed], which has to be called before Next. The errors are [ErrSlow]
+// and [ErrRestarted]; the watch is over then.
 func (w *Watcher) Next(limit int) (events []Event, more bool, err error) {
 	changes, more, err := w.take(limit)
 	for _, c := range changes {
@@ -81,8 +85,9 @@ func (w *Watcher) Next(limit int) (events []Event, more bool, err error) {
 	return events, more, err
 }
 
-// Changed returns a channel that is closed at the next change that the watch may select, or when the watch is over. A watch that selects
-// one name, one node or one namespace does not wake for changes of others.
+// Changed returns a channel that is closed at the next change that the watch may select, or when
+// the watch is over. A watch that selects one name, one node or one namespace does not wake for
+// changes of others.
 func (w *Watcher) Changed() <-chan struct{} {
 	c := w.cache
 	c.mu.Lock()
@@ -94,7 +99,8 @@ func (w *Watcher) Changed() <-chan struct{} {
 	return w.signal.done
 }
 
-// skip moves the position over the changes that are not for the watch, as the signal says. The caller holds a lock.
+// skip moves the position over the changes that are not for the watch, as the signal says. The
+// caller holds a lock.
 func (w *Watcher) skip() {
 	switch {
 	case w.signal == nil || w.pos < w.quiet || w.filled != w.cache.filled:
@@ -105,7 +111,8 @@ func (w *Watcher) skip() {
 	}
 }
 
-// Close ends the watch. It is needed after [Watcher.Changed], because the cache remembers who waits.
+// Close ends the watch. It is needed after [Watcher.Changed], because the cache remembers who
+// waits.
 func (w *Watcher) Close() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -138,8 +145,8 @@ func (w *Watcher) take(limit int) (changes []*change, more bool, err error) {
 	return append([]*change(nil), changes...), more, nil // the window clears what leaves it
 }
 
-// event returns what the watch gets of a change. An object that enters the selection is ADDED, and one that leaves it is DELETED, with
-// the last state that was selected.
+// event returns what the watch gets of a change. An object that enters the selection is ADDED, and
+// one that leaves it is DELETED, with the last state that was selected.
 func (w *Watcher) event(c *change) (Event, bool) {
 	if w.sel.Namespace != "" && c.after.GetNamespace() != w.sel.Namespace {
 		return Event{}, false // this is fast, and true of most changes, so the selectors are not tried
@@ -161,5 +168,6 @@ func (w *Watcher) event(c *change) (Event, bool) {
 // Version returns the version that the watch has reached.
 func (w *Watcher) Version() uint64 { return w.pos }
 
-// Moved reports whether the watch has reached a newer version than that at which it began, so that a bookmark says something.
+// Moved reports whether the watch has reached a newer version than that at which it began, so that
+// a bookmark says something.
 func (w *Watcher) Moved() bool { return w.pos > w.start }

@@ -15,7 +15,8 @@ type change struct {
 	frames  frames
 }
 
-// A window holds the last changes, the oldest first: those of the last [Options.Fresh], within the bounds of the options.
+// A window holds the last changes, the oldest first: those of the last [Options.Fresh], within the
+// bounds of the options.
 type window struct {
 	changes []*change
 	floor   uint64 // a watch can begin at this version or later

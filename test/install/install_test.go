@@ -1,6 +1,7 @@
-// Package install shows that the modules can be had by their version, as `go install` and `go get` take them from a module proxy:
-// no go.mod of a published module has a replace, and each names a version of the library. It also shows that the commands of the pages
-// work on a clone, and that examples/slim stays small.
+// Package install shows that the modules can be had by their version, as `go install` and `go get`
+// take them from a module proxy: no go.mod of a published module has a replace, and each names a
+// version of the library. It also shows that the commands of the pages work on a clone, and that
+// examples/slim stays small.
 package install
 
 import (
@@ -26,7 +27,8 @@ const (
 // published are the modules beside the library that have a version.
 var published = []string{"durable", "prometheus", "cmd/relist-sql"}
 
-// The commands and the packages are found in a folder that serves the modules as a proxy does, outside of the clone.
+// The commands and the packages are found in a folder that serves the modules as a proxy does,
+// outside of the clone.
 func TestInstallByVersion(t *testing.T) {
 	version := requiredVersion(t)
 	proxy := t.TempDir()
@@ -56,7 +58,8 @@ func main() {}
 	run(t, proxy, program, "go", "list", "-deps", "./...")
 }
 
-// requiredVersion returns the version of the library that the published modules require, which must be one.
+// requiredVersion returns the version of the library that the published modules require, which must
+// be one.
 func requiredVersion(t *testing.T) string {
 	version := ""
 	for _, name := range published {
@@ -88,7 +91,8 @@ func requiredVersion(t *testing.T) string {
 	return version
 }
 
-// publish puts a module of the work tree into a folder as a proxy has it: https://go.dev/ref/mod#goproxy-protocol.
+// publish puts a module of the work tree into a folder as a proxy has it:
+// https://go.dev/ref/mod#goproxy-protocol.
 func publish(t *testing.T, proxy string, mod module.Version, dir string) {
 	t.Helper()
 	versions := filepath.Join(proxy, filepath.FromSlash(mod.Path), "@v")
@@ -120,8 +124,9 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs a command in dir. Our modules come from the proxy. All others come from what this machine has downloaded to build the tests,
-// or else from where it gets modules. What is unpacked goes into a folder of the test's own.
+// run runs a command in dir. Our modules come from the proxy. All others come from what this
+// machine has downloaded to build the tests, or else from where it gets modules. What is unpacked
+// goes into a folder of the test's own.
 func run(t *testing.T, proxy, dir string, args ...string) {
 	t.Helper()
 	upstream, cache := goEnv(t, "GOPROXY"), goEnv(t, "GOMODCACHE")

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// A step is a command of a page, and what shows that it has worked. Without any of these, it has to end by itself with code 0.
+// A step is a command of a page, and what shows that it has worked. Without any of these, it has to
+// end by itself with code 0.
 type step struct {
 	command string
 	prints  string // this, after which it is interrupted, as by Ctrl-C
@@ -26,7 +27,8 @@ type step struct {
 	serves  string // this, with its address, in place of 127.0.0.1:8090; it runs until the end of the test
 }
 
-// pages are the commands that are run, by page and in the order of the page. The folder is the clone, or that of an earlier step.
+// pages are the commands that are run, by page and in the order of the page. The folder is the
+// clone, or that of an earlier step.
 var pages = []struct {
 	page  string
 	steps []step
@@ -104,8 +106,9 @@ var notRun = []struct{ page, commands, because string }{
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
 }
 
-// TestCommandsOfPages copies the commands of the pages into a shell, on a clone, as readers do. Each command of a page is either run or
-// has a reason. The server is one for all, so the address in the pages is replaced by its own.
+// TestCommandsOfPages copies the commands of the pages into a shell, on a clone, as readers do.
+// Each command of a page is either run or has a reason. The server is one for all, so the address
+// in the pages is replaced by its own.
 func TestCommandsOfPages(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "relist")
 	if out, err := exec.CommandContext(t.Context(), "git", "clone", "-q", "--no-hardlinks", repository, clone).CombinedOutput(); err != nil {
@@ -179,7 +182,8 @@ func isRun(page, command string) bool {
 	return false
 }
 
-// isOf reports whether a step runs a command of a page. It may go to a folder first, or begin with what the page leaves out.
+// isOf reports whether a step runs a command of a page. It may go to a folder first, or begin with
+// what the page leaves out.
 func (s step) isOf(command string) bool {
 	line, _, _ := strings.Cut(command, "\n")
 	return strings.HasSuffix(s.command, strings.TrimPrefix(line, "relist "))
@@ -229,7 +233,8 @@ func commandsOf(text string) (commands []string) {
 	return commands
 }
 
-// commandsIn returns the commands of a block: a line each, or more if a line continues or has a here-document.
+// commandsIn returns the commands of a block: a line each, or more if a line continues or has a
+// here-document.
 func commandsIn(block string) (commands []string) {
 	for continued := false; block != ""; {
 		var line string
@@ -259,7 +264,8 @@ type shell struct {
 	variables map[string]string
 }
 
-// run runs a step, and reports whether it worked. command is the step's, with what follows in the page.
+// run runs a step, and reports whether it worked. command is the step's, with what follows in the
+// page.
 func (sh *shell) run(t *testing.T, server *process, s step, command string) bool {
 	t.Helper()
 	asked := len(server.printed())
@@ -309,7 +315,8 @@ type process struct {
 	out bytes.Buffer
 }
 
-// start starts a command in a shell, with a group of its own, because an interrupt is for what it starts, too.
+// start starts a command in a shell, with a group of its own, because an interrupt is for what it
+// starts, too.
 func (sh *shell) start(t *testing.T, command string) *process {
 	t.Helper()
 	command = regexp.MustCompile(`--listen \S+`).ReplaceAllString(command, "--listen 127.0.0.1:0")
@@ -353,7 +360,8 @@ func (p *process) printed() string {
 // patience bounds the wait for something that must happen; compiling may take long.
 const patience = 5 * time.Minute
 
-// await waits until a process has printed something, after so many bytes, and returns the last group of the expression.
+// await waits until a process has printed something, after so many bytes, and returns the last
+// group of the expression.
 func (p *process) await(t *testing.T, expression string, after int) string {
 	t.Helper()
 	wanted := regexp.MustCompile(expression)

@@ -144,7 +144,8 @@ func TestCommandVerify(t *testing.T) {
 // inPostgres is a query of durable/README.md in the words of PostgreSQL, which a comment in it has.
 var inPostgres = regexp.MustCompile(`(?m)(strftime\(.*\)|json_each\([^)]*\))(.*?) -- PostgreSQL: (.*)$`)
 
-// relist-sql keeps the tables of durable/README.md, and the queries of that page return the same as with SQLite.
+// relist-sql keeps the tables of durable/README.md, and the queries of that page return the same as
+// with SQLite.
 func TestCommandQueriesOfTheDocs(t *testing.T) {
 	c := newCommands(t)
 	for _, name := range []string{"web-1", "web-2"} {
@@ -264,8 +265,8 @@ func TestCommandRights(t *testing.T) {
 	}
 }
 
-// With --standby, a second program waits until the first is gone, and goes on where that was. Without it, the second goes on at once,
-// and the first ends with a status of its own.
+// With --standby, a second program waits until the first is gone, and goes on where that was.
+// Without it, the second goes on at once, and the first ends with a status of its own.
 func TestCommandStandbyAndFence(t *testing.T) {
 	c := newCommands(t)
 	c.create("configmaps", "a", "one", nil)

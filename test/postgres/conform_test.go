@@ -16,7 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// TestConforms is the test of what every copy must do. Its places are tables of one schema, because a schema for each takes longer.
+// TestConforms is the test of what every copy must do. Its places are tables of one schema, because
+// a schema for each takes longer.
 func TestConforms(t *testing.T) {
 	r := newRig(t)
 	db := r.open()

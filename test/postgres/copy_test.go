@@ -34,7 +34,8 @@ func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
 	}
 }
 
-// TestEqualPutWritesNothing compares where the rows are: an UPDATE, or a lock, would leave a trace in xmin or xmax.
+// TestEqualPutWritesNothing compares where the rows are: an UPDATE, or a lock, would leave a trace
+// in xmin or xmax.
 func TestEqualPutWritesNothing(t *testing.T) {
 	r := newRig(t)
 	c, state := r.new()

@@ -79,7 +79,8 @@ func TestTerminated(t *testing.T) {
 	write(t, c, state, "3", put("a", 1, 3))
 }
 
-// stateAt is what the rows are after the transactions up to version; transaction n makes changesOf(n).
+// stateAt is what the rows are after the transactions up to version; transaction n makes
+// changesOf(n).
 func stateAt(version int) []string {
 	rows := map[string]string{}
 	for n := 1; n <= version; n++ {
@@ -104,8 +105,8 @@ func changesOf(n int) []durable.Change[[]byte] {
 	return []durable.Change[[]byte]{put(key(7*n), 1, n), gone(durable.Deleted, key(11*n+3)), put(key(13*n+5), 1, n)}
 }
 
-// TestServerCrash kills the server again and again, in the middle of transactions. The last commits may be lost, but rows and version
-// go back together.
+// TestServerCrash kills the server again and again, in the middle of transactions. The last commits
+// may be lost, but rows and version go back together.
 func TestServerCrash(t *testing.T) {
 	s, err := newServer("fsync=on", "wal_writer_delay=10s")
 	if err != nil {
@@ -175,7 +176,8 @@ func TestServerCrash(t *testing.T) {
 	t.Logf("%d commits were lost in all", lost)
 }
 
-// proxy is a network between programs and the server, which can be cut: then no byte gets through, and nobody is told.
+// proxy is a network between programs and the server, which can be cut: then no byte gets through,
+// and nobody is told.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex

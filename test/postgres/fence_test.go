@@ -17,7 +17,8 @@ func opened(state durable.State) durable.State {
 	return state
 }
 
-// TestPausedWriter has a program that stops in the middle of a transaction, and wakes up when another one has gone on.
+// TestPausedWriter has a program that stops in the middle of a transaction, and wakes up when
+// another one has gone on.
 func TestPausedWriter(t *testing.T) {
 	r := newRig(t)
 	c, state := r.new()

@@ -25,7 +25,8 @@ func (r *rig) record() (*postgres.Copy[[]byte], durable.State) {
 	return c, load(r.t, c)
 }
 
-// sql fails the test unless a query has these rows. In the query, $ stands before the name of a table.
+// sql fails the test unless a query has these rows. In the query, $ stands before the name of a
+// table.
 func (r *rig) sql(what, statement, want string) {
 	r.t.Helper()
 	is(r.t, what, query(r.t, r.admin, strings.ReplaceAll(statement, "$", r.schema+".")), want)
@@ -61,7 +62,8 @@ func TestHistory(t *testing.T) {
 	state = transact(t, c, state, at(state, "10"), true, put("f", 1, 9))
 	is(t, "gaps after the first list", r.gaps(), `list "" "10" true false`)
 
-	// Events: two changes of one key at once, a form, another object of a name, a deletion of what is not there.
+	// Events: two changes of one key at once, a form, another object of a name, a deletion of what
+	// is not there.
 	state = write(t, c, state, "20", put("a", 1, 11), put("a", 1, 12), gone(durable.Deleted, "x"),
 		put("b", 1, 1, `"x":"form"`), put("c", 2, 13), durable.Change[[]byte]{Meta: meta("d", 1, 14), Op: durable.Deleted}, put("g", 1, 15), put("g", 1, 15))
 	is(t, "states after events", r.states(), `a u1 1 11 put -
@@ -115,7 +117,8 @@ g u1 15 - - -`)
 		t.Errorf("the last gap is %s, want %s", got, want)
 	}
 
-	// A list at the version that the copy has: of an object that could not be read before, or of another history.
+	// A list at the version that the copy has: of an object that could not be read before, or of
+	// another history.
 	state = load(t, c)
 	count := func() string { return query(t, r.admin, `SELECT count(*) FROM `+r.schema+`.relist_gaps`) }
 	before := count()
@@ -127,8 +130,8 @@ g u1 15 - - -`)
 	}
 }
 
-// If somebody drops a table, everything is listed, and the history ends what it has as present. If somebody drops the history, it
-// begins again with the rows.
+// If somebody drops a table, everything is listed, and the history ends what it has as present. If
+// somebody drops the history, it begins again with the rows.
 func TestDroppedTable(t *testing.T) {
 	r := newRig(t)
 	c, state := r.record()
@@ -148,7 +151,8 @@ func TestDroppedTable(t *testing.T) {
 	r.sql("the last gap", `SELECT kind, from_time, to_version FROM $relist_gaps ORDER BY ctid DESC LIMIT 1`, "off <nil> 20")
 }
 
-// Somebody drops relist_state while the history is off. The history goes on with the rows as they are.
+// Somebody drops relist_state while the history is off. The history goes on with the rows as they
+// are.
 func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
 	r := newRig(t)
 	c := r.copy(r.open(), recorded)
@@ -162,7 +166,8 @@ func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
 	r.sql("states", `SELECT key, resource_version, ended FROM $pods_history ORDER BY key, resource_version`, "a 1 unrecorded\na 11 <nil>\nb 2 unrecorded")
 }
 
-// Somebody drops a table of two clusters while programs write to it. The next Load makes it again, and no copy has a version.
+// Somebody drops a table of two clusters while programs write to it. The next Load makes it again,
+// and no copy has a version.
 func TestTableDroppedBesideWriters(t *testing.T) {
 	r := newRig(t)
 	db, east, west := r.open(), pods, pods
@@ -261,7 +266,8 @@ func TestRetentionOfMany(t *testing.T) {
 	}
 }
 
-// TestRetentionOfLargeTransactions has a transaction that ends more states than a commit removes otherwise.
+// TestRetentionOfLargeTransactions has a transaction that ends more states than a commit removes
+// otherwise.
 func TestRetentionOfLargeTransactions(t *testing.T) {
 	r := newRig(t)
 	c, state := r.record()

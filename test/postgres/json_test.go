@@ -10,7 +10,8 @@ import (
 	"github.com/relist-go/relist/durable/postgres"
 )
 
-// FuzzCheck compares Check with the server. Check may refuse what the server takes only if its limits of depth and size say so.
+// FuzzCheck compares Check with the server. Check may refuse what the server takes only if its
+// limits of depth and size say so.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` [1, "x", null, true, false] `, `{"a":1,"a":2,"":3}`, `"\\u0000"`, `"\u0000"`, `"\\\u0000"`, `{"\u0000":1}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`,

@@ -34,8 +34,8 @@ func TestSettingsOfTheRole(t *testing.T) {
 	}
 }
 
-// A role can have limits of time, for those who write queries. A copy waits longer than these, for another writer and in the
-// transaction of a list, and its session may be idle for longer.
+// A role can have limits of time, for those who write queries. A copy waits longer than these, for
+// another writer and in the transaction of a list, and its session may be idle for longer.
 func TestTimeoutsOfTheRole(t *testing.T) {
 	r := newRig(t)
 	role := "hasty_" + r.schema

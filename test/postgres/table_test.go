@@ -64,7 +64,8 @@ zone  zone - - - - -`
 	is(t, "row", query(t, r.admin, `SELECT rest FROM `+r.schema+`.pods WHERE key = 'new'`), "5")
 }
 
-// TestColumnsWhileSomebodyReads changes the columns while a transaction is open that reads as durable/README.md says.
+// TestColumnsWhileSomebodyReads changes the columns while a transaction is open that reads as
+// durable/README.md says.
 func TestColumnsWhileSomebodyReads(t *testing.T) {
 	r := newRig(t)
 	table := pods

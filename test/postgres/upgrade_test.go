@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Tables of an earlier version, whose columns are generated, get other columns, and keep those that stay.
+// Tables of an earlier version, whose columns are generated, get other columns, and keep those that
+// stay.
 func TestColumnsOfAnEarlierVersion(t *testing.T) {
 	r := newRig(t)
 	table := pods

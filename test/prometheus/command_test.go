@@ -14,8 +14,9 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 )
 
-// `relist-sql mirror` writes its metrics by hand: Prometheus' parsers read them, and they are those of the module. The page has the same
-// events as [registry]; a test of the command keeps it up to date.
+// `relist-sql mirror` writes its metrics by hand: Prometheus' parsers read them, and they are those
+// of the module. The page has the same events as [registry]; a test of the command keeps it up to
+// date.
 func TestCommand(t *testing.T) {
 	text, err := os.ReadFile("../../cmd/relist-sql/internal/metrics/testdata/metrics.txt")
 	must(t, err)

@@ -30,7 +30,8 @@ func newChecker(t *testing.T) *checker {
 	return &checker{metrics: familiesOf(t, registry()), asked: map[string]bool{}}
 }
 
-// isReason reports whether a word is one of relist's reasons. A query that leaves out one that there is not leaves out nothing.
+// isReason reports whether a word is one of relist's reasons. A query that leaves out one that
+// there is not leaves out nothing.
 func isReason(word string) bool {
 	for r := protocol.Reason(1); r.String() != "unknown"; r++ {
 		if r.String() == word {
@@ -44,8 +45,8 @@ func (c *checker) errorf(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 }
 
-// query parses a query with Prometheus' parser. Each metric of it must be there, with each label that the query names, and each
-// counter must be in a function that knows how to count.
+// query parses a query with Prometheus' parser. Each metric of it must be there, with each label
+// that the query names, and each counter must be in a function that knows how to count.
 func (c *checker) query(where, query string) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	if err != nil {
@@ -104,7 +105,8 @@ func (c *checker) query(where, query string) {
 	})
 }
 
-// has reports whether series of a metric have a label: one of ours, or one that Prometheus gives to all.
+// has reports whether series of a metric have a label: one of ours, or one that Prometheus gives to
+// all.
 func has(f family, label string) bool {
 	switch label {
 	case "instance", "job":

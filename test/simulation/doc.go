@@ -37,7 +37,8 @@
 //	go test ./simulation -run '^TestConvergence$' -seed=17 -v  # one, and what happens
 //	go test ./simulation -run '^TestRecovery$/WebSocket' -seed=17 -v
 //
-// The tables of docs/guarantees.md are measured with more seeds than the tests use. These run at the top of the repository:
+// The tables of docs/guarantees.md are measured with more seeds than the tests use. These run at
+// the top of the repository:
 //
 //	make recovery                 # 200 seeds for each row, and the tables
 //	make recovery ARGS=-update    # writes them into the page

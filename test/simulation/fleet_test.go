@@ -23,8 +23,9 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// fleet is API servers in front of one storage, and the clients of all of them. A client stays with its server until that
-// server goes, and then turns to any of the others. The storage is never compacted.
+// fleet is API servers in front of one storage, and the clients of all of them. A client stays with
+// its server until that server goes, and then turns to any of the others. The storage is never
+// compacted.
 type fleet struct {
 	storage *truth
 	servers []*apiServer
@@ -64,11 +65,13 @@ const (
 	fleetServers = 3
 	fleetObjects = 10
 
-	// A rolling restart takes less than a minute: each server is away for restartAway, and the next one goes restartEvery after it.
+	// A rolling restart takes less than a minute: each server is away for restartAway, and the next
+	// one goes restartEvery after it.
 	restartEvery = 20 * time.Second
 	restartAway  = 10 * time.Second
 
-	// otherType is the name of all objects that are not of the clients' type: they have versions, and no client sees them.
+	// otherType is the name of all objects that are not of the clients' type: they have versions,
+	// and no client sees them.
 	otherType = "elsewhere"
 )
 
@@ -119,8 +122,8 @@ func (c *client) ask(verb string, opts metav1.ListOptions) (s *apiServer, born u
 	return c.at, c.at.born, c.lost, nil
 }
 
-// readsEtcd reports whether a kube-apiserver may answer a list from etcd. A list that any version will do for, or any version from one
-// on, comes from the watch cache.
+// readsEtcd reports whether a kube-apiserver may answer a list from etcd. A list that any version
+// will do for, or any version from one on, comes from the watch cache.
 func readsEtcd(opts metav1.ListOptions) bool {
 	return opts.ResourceVersion == "" || opts.Continue != "" || opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact
 }
@@ -311,7 +314,8 @@ func (f *fleet) within(size int, began time.Time, d time.Duration) []fleetCount 
 	return counts
 }
 
-// restartAll restarts the servers, and returns what each reflector has asked for in the minute since the first went.
+// restartAll restarts the servers, and returns what each reflector has asked for in the minute
+// since the first went.
 func (tr fleetTrial) restartAll(t *testing.T, f *fleet, clients []*client) []fleetCount {
 	f.spend(between(f.rand, 2*time.Minute, 4*time.Minute), tr.write)
 	began := time.Now()
@@ -334,10 +338,11 @@ func (tr fleetTrial) restartAll(t *testing.T, f *fleet, clients []*client) []fle
 	return counts
 }
 
-// checkRestarts fails a test in which a reflector has asked for more than its cut watches explain. After a cut, the first watch
-// repeats the last events; if the server no longer has them, another begins at the resume version; if the server no longer has that, a
-// list from its watch cache follows, and a watch. Beside a watch there are at most four questions of the history check. One watch
-// more may have come to its timeout, because timeouts are 5 minutes at least.
+// checkRestarts fails a test in which a reflector has asked for more than its cut watches explain.
+// After a cut, the first watch repeats the last events; if the server no longer has them, another
+// begins at the resume version; if the server no longer has that, a list from its watch cache
+// follows, and a watch. Beside a watch there are at most four questions of the history check. One
+// watch more may have come to its timeout, because timeouts are 5 minutes at least.
 func checkRestarts(t *testing.T, c fleetCount, cuts int) {
 	t.Helper()
 	switch {

@@ -77,7 +77,8 @@ var herds = []herd{
 
 const crowdSize = 1000
 
-// afterOutage returns what a crowd asks once its server is back, which has forgotten what was before.
+// afterOutage returns what a crowd asks once its server is back, which has forgotten what was
+// before.
 func afterOutage(t *testing.T, seed uint64, verb string) []asking {
 	f := newFleet(seed, 1, 0)
 	f.gather(t, seed, crowdSize)

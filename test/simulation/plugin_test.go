@@ -19,7 +19,8 @@ type plugin struct {
 	inAMinute int // runs while it failed
 }
 
-// newPlugin makes a plugin the credential of a client. Its first credential expires before any fault does harm.
+// newPlugin makes a plugin the credential of a client. Its first credential expires before any
+// fault does harm.
 func newPlugin(t *testing.T, cfg *transport.Config) *plugin {
 	t.Helper()
 	p := &plugin{t: t, dir: t.TempDir()}

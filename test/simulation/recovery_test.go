@@ -103,9 +103,10 @@ func refused(d time.Duration, compacts bool) func(*trial) {
 	}
 }
 
-// outages are times in which all that a client gets is an answer, and the same again. Each answer costs the server something, so the
-// client asks it less and less often, and half a minute or more may pass until it learns that the outage is over. The 410 that follows
-// must not cost as much once more.
+// outages are times in which all that a client gets is an answer, and the same again. Each answer
+// costs the server something, so the client asks it less and less often, and half a minute or more
+// may pass until it learns that the outage is over. The 410 that follows must not cost as much once
+// more.
 var outages = []struct {
 	name      string
 	answer    http.HandlerFunc // nil for an exec plugin that fails
@@ -137,7 +138,8 @@ func garbled(w http.ResponseWriter, req *http.Request) {
 	saying(http.StatusOK, "application/json", `{"kind":"ConfigMapList"}`)(w, req)
 }
 
-// compacted is a watch that is cut, and a server that compacts while a client gets nothing but answers of one kind.
+// compacted is a watch that is cut, and a server that compacts while a client gets nothing but
+// answers of one kind.
 func compacted(answer http.HandlerFunc) func(*trial) {
 	return func(tr *trial) {
 		if answer != nil {
@@ -324,7 +326,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// showRecovery prints a row for each fault, or for several that share one: the slowest of them counts.
+// showRecovery prints a row for each fault, or for several that share one: the slowest of them
+// counts.
 func showRecovery(t *testing.T, results []measured) {
 	t.Helper()
 	table := newTable("recovery", "what happens", "half are fresh within (promised)", "all are (promised)", "watches, requests in the worst minute")

@@ -29,13 +29,15 @@ type restoration struct {
 	// when brings it about that the informer runs, and calls restore at the moment.
 	when func(*restoredTrial)
 
-	// gone: the last thing that the copy was told of is a deletion. Otherwise it is a change of the newest object.
+	// gone: the last thing that the copy was told of is a deletion. Otherwise it is a change of the
+	// newest object.
 	gone bool
-	// again: the restored server has written every object again that the copy knows, except two. Otherwise the newest object
-	// stays as the backup has it.
+	// again: the restored server has written every object again that the copy knows, except two.
+	// Otherwise the newest object stays as the backup has it.
 	again bool
 
-	// found: every copy is right again within foundWithin. In the other rows, some or all never are.
+	// found: every copy is right again within foundWithin. In the other rows, some or all never
+	// are.
 	found bool
 }
 
@@ -96,7 +98,8 @@ func whileStopped(tr *restoredTrial) {
 	tr.follow()
 }
 
-// restoredTrial is one informer of a server over HTTP, and one restored backup, in a bubble. Somebody writes once a second.
+// restoredTrial is one informer of a server over HTTP, and one restored backup, in a bubble.
+// Somebody writes once a second.
 type restoredTrial struct {
 	t *testing.T
 	restoration
@@ -171,7 +174,8 @@ func (tr *restoredTrial) write() {
 	tr.put(name)
 }
 
-// writeWhatIsLost takes a backup, and writes what the backup lacks. The newest object is written last.
+// writeWhatIsLost takes a backup, and writes what the backup lacks. The newest object is written
+// last.
 func (tr *restoredTrial) writeWhatIsLost() {
 	tr.t.Helper()
 	tr.backup = tr.srv.ResourceVersion()
@@ -282,8 +286,8 @@ func (tr *restoredTrial) has(obj map[string]any) bool {
 		got.Data["n"] == obj["data"].(map[string]any)["n"]
 }
 
-// recover waits until the copy is what the server has and stays so, and returns how long that took; false if it is not within
-// patience.
+// recover waits until the copy is what the server has and stays so, and returns how long that took;
+// false if it is not within patience.
 func (tr *restoredTrial) recover() (time.Duration, bool) {
 	tr.t.Helper()
 	tr.ended = time.Now()
@@ -343,8 +347,8 @@ type restoredMeasured struct {
 	requests int // in the worst trial
 }
 
-// TestRestoredBackups measures how soon a copy is right again after a backup was restored at a moment of its conversation with the
-// server, if it is at all, without Verify.
+// TestRestoredBackups measures how soon a copy is right again after a backup was restored at a
+// moment of its conversation with the server, if it is at all, without Verify.
 func TestRestoredBackups(t *testing.T) {
 	t.Parallel()
 	results := make([]restoredMeasured, len(restorations))

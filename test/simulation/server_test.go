@@ -224,7 +224,8 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *source.Pag
 	return page
 }
 
-// ask answers a list of one object by its name: with the most recent state, as no list of that kind comes from a cache.
+// ask answers a list of one object by its name: with the most recent state, as no list of that kind
+// comes from a cache.
 func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) (*source.Page[*object], error) {
 	fault := asked(s, "ask", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
 		if err := adv.ask(); err != nil {

@@ -175,7 +175,8 @@ func (tr *trial) write() {
 	tr.look()
 }
 
-// restore takes the server back to a version. The front and the network break connections, if the fault is to break them.
+// restore takes the server back to a version. The front and the network break connections, if the
+// fault is to break them.
 func (tr *trial) restore(version string) {
 	tr.t.Helper()
 	if err := tr.srv.Restore(apitest.Restore{ResourceVersion: version, KeepConnections: true}); err != nil {
@@ -283,8 +284,8 @@ func (tr *trial) recover(within time.Duration) (time.Duration, bool) {
 	return within, false
 }
 
-// asked returns the most watches, and the most requests of all kinds and attempts to
-// connect, of any minute; or the runs of a plugin, if there were more in the minute in which it failed.
+// asked returns the most watches, and the most requests of all kinds and attempts to connect, of
+// any minute; or the runs of a plugin, if there were more in the minute in which it failed.
 func (tr *trial) asked() (watches, requests int) {
 	tr.mu.Lock()
 	watches = busiest(tr.watches, time.Minute)
@@ -340,7 +341,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	f.next.ServeHTTP(w, req)
 }
 
-// answer begins a time in which a handler answers instead of the server, or ends it if the handler is nil.
+// answer begins a time in which a handler answers instead of the server, or ends it if the handler
+// is nil.
 func (f *front) answer(instead http.HandlerFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

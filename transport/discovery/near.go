@@ -56,7 +56,8 @@ func (e *MissingError) Error() string {
 	return "discover what the server serves: these groups did not answer: " + enumerate(e.Groups)
 }
 
-// maxNear is how many names an error offers, and maxKnown is how many groups it lists. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
+// maxNear is how many names an error offers, and maxKnown is how many groups it lists. maxName is
+// how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
 const (
 	maxNear  = 4
 	maxKnown = 30

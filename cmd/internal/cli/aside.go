@@ -6,11 +6,12 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
-// aside writes messages to a terminal on which a line is kept at the bottom. A message takes the place of that line, which
-// is drawn again below it.
+// aside writes messages to a terminal on which a line is kept at the bottom. A message takes the
+// place of that line, which is drawn again below it.
 type aside struct{ io.Writer }
 
-// BesideLine returns stderr; or, if both outputs are terminals, a writer for messages beside the line that is kept at the bottom.
+// BesideLine returns stderr; or, if both outputs are terminals, a writer for messages beside the
+// line that is kept at the bottom.
 func BesideLine(stdout, stderr io.Writer) io.Writer {
 	if report.TerminalOf(stdout) == nil || report.TerminalOf(stderr) == nil {
 		return stderr

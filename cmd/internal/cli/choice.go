@@ -14,7 +14,8 @@ type Choice[V any] struct {
 	Value V
 }
 
-// AddChoice defines a flag that takes one of several words. It puts the meaning of the word into target; the first word is the default.
+// AddChoice defines a flag that takes one of several words. It puts the meaning of the word into
+// target; the first word is the default.
 func AddChoice[V any](cmd *cobra.Command, target *V, name, usage string, choices ...Choice[V]) {
 	*target = choices[0].Value
 	c := &choice[V]{choices: choices, target: target}

@@ -49,7 +49,8 @@ func TestVersionNamesReleaseAndCommit(t *testing.T) {
 	}
 }
 
-// A message on stderr takes the place of the line at the bottom, and where no line is, it comes as it is.
+// A message on stderr takes the place of the line at the bottom, and where no line is, it comes as
+// it is.
 func TestMessagesBesideTheStatusLine(t *testing.T) {
 	var out strings.Builder
 	if BesideLine(&out, &out) != io.Writer(&out) {

@@ -20,9 +20,9 @@ import (
 // completionTimeout is how long a user who has pressed Tab waits.
 const completionTimeout = 2 * time.Second
 
-// Complete lets the shell ask the cluster for resources and namespaces, and the kubeconfig for contexts. several says
-// that a command takes several resources. If the cluster does not answer, nothing is completed and no error is printed,
-// because it would stand in the command line.
+// Complete lets the shell ask the cluster for resources and namespaces, and the kubeconfig for
+// contexts. several says that a command takes several resources. If the cluster does not answer,
+// nothing is completed and no error is printed, because it would stand in the command line.
 func (s *Selection) Complete(cmd *cobra.Command, several bool) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if !several && len(args) > 0 {
@@ -82,7 +82,8 @@ func (s *Selection) ask(ctx context.Context, question func(context.Context, *tra
 	return question(ctx, client)
 }
 
-// resourceNamesOf returns the names of the resources that can be mirrored, with their groups: "pods", "deployments.apps".
+// resourceNamesOf returns the names of the resources that can be mirrored, with their groups:
+// "pods", "deployments.apps".
 func resourceNamesOf(ctx context.Context, client *transport.Client) []string {
 	all, _ := discovery.List(ctx, client) // if a group does not answer, the others are worth having
 	var names []string

@@ -1,5 +1,6 @@
-// Package cli is what the commands relist and relist-sql have in common: how a command runs and ends, how it says that a command
-// line was not understood, the flags that choose a server and its objects, and what a shell completes.
+// Package cli is what the commands relist and relist-sql have in common: how a command runs and
+// ends, how it says that a command line was not understood, the flags that choose a server and its
+// objects, and what a shell completes.
 //
 // Begin with Execute and Selection.
 package cli
@@ -48,7 +49,8 @@ func (e *StatusError) Error() string { return e.Err.Error() }
 // Unwrap returns what went wrong.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Execute runs a command, after prepare has changed it, and returns the exit status. It ends soon after ctx does.
+// Execute runs a command, after prepare has changed it, and returns the exit status. It ends soon
+// after ctx does.
 func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.Command), args []string, output, stderr io.Writer) int {
 	out := &stdout{out: output}
 	root.SilenceErrors, root.SilenceUsage = true, true

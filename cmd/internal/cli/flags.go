@@ -17,8 +17,8 @@ type lifetime time.Duration
 // ErrForEnded is the cause of the end of a context of [For].
 var ErrForEnded = errors.New("the time of --for is over")
 
-// For returns a context that ends after the time of --for, 0 for none. It is made before the first request, so that a server, a file or
-// a program that does not answer cannot prolong the time.
+// For returns a context that ends after the time of --for, 0 for none. It is made before the first
+// request, so that a server, a file or a program that does not answer cannot prolong the time.
 func For(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d == 0 {
 		return context.WithCancel(ctx)

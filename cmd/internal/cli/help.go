@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
-// Prepare breaks the descriptions of all flags at a width, and offers the shell no file for a flag that takes none.
+// Prepare breaks the descriptions of all flags at a width, and offers the shell no file for a flag
+// that takes none.
 func Prepare(root *cobra.Command, width int) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width)))
 	for _, cmd := range root.Commands() {
@@ -25,7 +26,8 @@ func Prepare(root *cobra.Command, width int) {
 	}
 }
 
-// HelpWidth is how wide a text of help may be: as the terminal is, but no wider than people like to read.
+// HelpWidth is how wide a text of help may be: as the terminal is, but no wider than people like to
+// read.
 func HelpWidth(output io.Writer) int {
 	const usual, widest = 80, 120
 	terminal := report.TerminalOf(output)

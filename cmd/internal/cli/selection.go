@@ -85,7 +85,8 @@ func (s *Selection) Client(ctx context.Context, stderr io.Writer, watches transp
 		client *transport.Client
 		err    error
 	}
-	// A file may be a pipe without a writer. Nothing ends the wait for that, so its goroutine ends with the process.
+	// A file may be a pipe without a writer. Nothing ends the wait for that, so its goroutine ends
+	// with the process.
 	done := make(chan result, 1)
 	go func() {
 		cfg, client, err := s.client(stderr, watches)

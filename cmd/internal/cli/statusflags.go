@@ -14,7 +14,8 @@ type StatusFlags struct {
 	MaxStaleness time.Duration // 0 for no limit
 }
 
-// Add adds the flags. pages are those that the command serves; which is "the copy", or "a copy" if the command has several.
+// Add adds the flags. pages are those that the command serves; which is "the copy", or "a copy" if
+// the command has several.
 func (f *StatusFlags) Add(flags *pflag.FlagSet, pages, which string) {
 	flags.StringVar(&f.Listen, "status-listen", "", "serve "+pages+" on this `address`, such as 127.0.0.1:8081")
 	flags.StringSliceVar(&f.Hosts, "status-host", nil, "`name` that requests for the status may be for, besides addresses and localhost;\nmay be given several times")

@@ -32,7 +32,8 @@ func Version() string {
 	return versionOf(info)
 }
 
-// versionOf names the version of the module and, if the program was built in a checkout, the commit.
+// versionOf names the version of the module and, if the program was built in a checkout, the
+// commit.
 func versionOf(info *debug.BuildInfo) string {
 	release := info.Main.Version
 	if release == "" || release == "(devel)" {

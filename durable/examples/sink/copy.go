@@ -19,8 +19,9 @@ import (
 	"github.com/relist-go/relist/listwatch/source"
 )
 
-// Copy keeps a resource in one file of JSON, which jq and any other program can read. Each commit replaces the file as a whole, so
-// that it never has half of a commit. That is for resources that fit into memory and do not change all the time.
+// Copy keeps a resource in one file of JSON, which jq and any other program can read. Each commit
+// replaces the file as a whole, so that it never has half of a commit. That is for resources that
+// fit into memory and do not change all the time.
 type Copy[T any] struct {
 	path string
 	lock *os.File       // nil until the first Load; locked from Begin to Commit
@@ -40,7 +41,8 @@ type Row struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// NewCopy returns a Copy in the file path. If there is no such file, the first commit makes it. The lock is the file path.lock.
+// NewCopy returns a Copy in the file path. If there is no such file, the first commit makes it. The
+// lock is the file path.lock.
 func NewCopy[T any](path string) *Copy[T] { return &Copy[T]{path: path} }
 
 // Close closes the lock. An open transaction is rolled back.
@@ -144,7 +146,8 @@ func (c *Copy[T]) Commit(ctx context.Context, next durable.State) error {
 	return errors.Join(err, c.Rollback())
 }
 
-// replace replaces the file. It is on the disk before it has the name, so that a power failure leaves the old one or the new one.
+// replace replaces the file. It is on the disk before it has the name, so that a power failure
+// leaves the old one or the new one.
 func (c *Copy[T]) replace(next content) error {
 	text, err := json.Marshal(next)
 	if err != nil {

@@ -1,7 +1,8 @@
 //go:build darwin || linux
 
-// Sink mirrors the ConfigMaps of a cluster into a file, and prints each commit. If it is started again, or killed and started again,
-// it continues where the file is. Its copy.go shows how a program keeps a copy in a place of its own.
+// Sink mirrors the ConfigMaps of a cluster into a file, and prints each commit. If it is started
+// again, or killed and started again, it continues where the file is. Its copy.go shows how a
+// program keeps a copy in a place of its own.
 //
 //	cd durable
 //	go run ./examples/sink --namespace default configmaps.json

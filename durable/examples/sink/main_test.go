@@ -50,7 +50,8 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// A program that was killed has left a file beside the copy, or half of one. The copy is what the last commit has made it.
+// A program that was killed has left a file beside the copy, or half of one. The copy is what the
+// last commit has made it.
 func TestKilledWhileItWrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copy")
 	c := NewCopy[*listwatch.Raw](file)

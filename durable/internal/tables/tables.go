@@ -1,5 +1,6 @@
 // Package tables reads what a program says about a table of copies: its name, and columns such as
-// image=.spec.containers[0].image. The packages of durable/ use it, so that all databases understand the same.
+// image=.spec.containers[0].image. The packages of durable/ use it, so that all databases
+// understand the same.
 package tables
 
 import (

@@ -61,7 +61,8 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A name is one that every database takes without quotes. Two long names that begin in the same way stay two.
+// A name is one that every database takes without quotes. Two long names that begin in the same way
+// stay two.
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"pods":                         "pods",

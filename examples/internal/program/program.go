@@ -65,8 +65,8 @@ type Process struct {
 	kill  context.CancelFunc
 }
 
-// New returns a process that has not started. It is killed after a minute, so that a test that waits for a line which never comes fails
-// then. The path of the kubeconfig may be empty.
+// New returns a process that has not started. It is killed after a minute, so that a test that
+// waits for a line which never comes fails then. The path of the kubeconfig may be empty.
 func New(t *testing.T, kubeconfig string, args ...string) *Process {
 	t.Helper()
 	ctx, kill := context.WithTimeout(t.Context(), time.Minute)
@@ -76,7 +76,8 @@ func New(t *testing.T, kubeconfig string, args ...string) *Process {
 	return &Process{Cmd: cmd, t: t, kill: kill}
 }
 
-// Begin starts the process. Line reads from the pipe, which is StdoutPipe or StderrPipe of the process.
+// Begin starts the process. Line reads from the pipe, which is StdoutPipe or StderrPipe of the
+// process.
 func (p *Process) Begin(pipe func() (io.ReadCloser, error)) {
 	p.t.Helper()
 	out, err := pipe()
@@ -136,8 +137,8 @@ func (p *Process) Fails(why string) {
 	}
 }
 
-// InMemory starts the program's function run in a bubble, against a server in memory. end stops it, and fails the test if it has printed
-// anything else than what is wanted.
+// InMemory starts the program's function run in a bubble, against a server in memory. end stops it,
+// and fails the test if it has printed anything else than what is wanted.
 func InMemory(t *testing.T, to *apitest.Listener, run func(context.Context, transport.Config, io.Writer) error) (end func(want string)) {
 	var out bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())

@@ -50,8 +50,9 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	return into.Unmarshal(message)
 }
 
-// NewPart returns a Decoder for [Decoder.Part]. typ is a struct without a name that has some fields of a generated struct, with their
-// tags; structs in it may be such parts, too. NewPart returns false if a field cannot be decoded.
+// NewPart returns a Decoder for [Decoder.Part]. typ is a struct without a name that has some fields
+// of a generated struct, with their tags; structs in it may be such parts, too. NewPart returns
+// false if a field cannot be decoded.
 func NewPart(typ reflect.Type, share bool) (*Decoder, bool) {
 	plans.mu.Lock()
 	defer plans.mu.Unlock()
@@ -59,8 +60,8 @@ func NewPart(typ reflect.Type, share bool) (*Decoder, bool) {
 	return &Decoder{plan: plan, parser: parser{share: share}}, ok
 }
 
-// Part decodes some fields of message into the struct that into points to, and skips the others. It returns false if the message is
-// unusual.
+// Part decodes some fields of message into the struct that into points to, and skips the others. It
+// returns false if the message is unusual.
 func (d *Decoder) Part(message []byte, into any) bool {
 	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
 	return d.plan.whole(&d.parser, value{bytes: message}, reflect.ValueOf(into).UnsafePointer())

@@ -148,7 +148,8 @@ func (ps *planner) message(typ reflect.Type) *plan {
 	return made
 }
 
-// part returns the plan of a struct that has some fields of a message, and no name. It does not contain itself.
+// part returns the plan of a struct that has some fields of a message, and no name. It does not
+// contain itself.
 func (ps *planner) part(typ reflect.Type) (_ *plan, ok bool) {
 	if known, ok := ps.made[typ]; ok {
 		return known, true

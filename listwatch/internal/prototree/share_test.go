@@ -122,8 +122,8 @@ func TestAppendToShared(t *testing.T) {
 	}
 }
 
-// TestSharedHasNoRoom: nor has he if the slice itself was too short to be looked for, or decoded by its own type, or not
-// remembered when what it is in was.
+// TestSharedHasNoRoom: nor has he if the slice itself was too short to be looked for, or decoded by
+// its own type, or not remembered when what it is in was.
 func TestSharedHasNoRoom(t *testing.T) {
 	var messages []message
 	for range 4 {

@@ -98,8 +98,9 @@ func Next(message []byte) (field Field, rest []byte, err error) {
 	return field, rest[size:], nil
 }
 
-// Each visits the fields of a message. If the message ends inside a field, Each visits that field with the bytes that are there, and
-// then returns ErrTruncated. A caller that reads leniently uses these bytes and ignores the error.
+// Each visits the fields of a message. If the message ends inside a field, Each visits that field
+// with the bytes that are there, and then returns ErrTruncated. A caller that reads leniently uses
+// these bytes and ignores the error.
 func Each(message []byte, visit func(Field) error) error {
 	for len(message) > 0 {
 		field, rest, err := Next(message)

@@ -40,7 +40,8 @@ type Drop struct {
 	all      bool // the member itself is dropped
 }
 
-// Without returns a function that calls unmarshal with an object in JSON that lacks the members at paths.
+// Without returns a function that calls unmarshal with an object in JSON that lacks the members at
+// paths.
 func Without(paths [][]string, unmarshal func(object []byte, into any) error) (func(object []byte, into any) error, error) {
 	if len(paths) == 0 {
 		return unmarshal, nil

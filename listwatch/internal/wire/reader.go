@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// minBuffer is the size of a new buffer, and of a buffer that has shrunk. With a smaller one, the
-	// Reader would read from the connection too often.
+	// minBuffer is the size of a new buffer, and of a buffer that has shrunk. With a smaller one,
+	// the Reader would read from the connection too often.
 	minBuffer = 64 << 10
 
 	// keepBuffer is the largest buffer that is kept after the value it has grown for.
@@ -38,8 +38,8 @@ type Reader struct {
 	offset int64 // of buf[start] in the stream
 	err    error // of r; it is returned after all bytes before it
 
-	// examined is how many bytes were examined to find the ends of values. A test checks that it does
-	// not exceed the length of the stream, however many reads a value takes.
+	// examined is how many bytes were examined to find the ends of values. A test checks that it
+	// does not exceed the length of the stream, however many reads a value takes.
 	examined int64
 
 	pooled *[minBuffer]byte

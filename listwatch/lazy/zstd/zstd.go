@@ -1,9 +1,10 @@
-// Package zstd packs lazy objects with zstd (RFC 8878). Objects of one resource are alike, so a dictionary of a few of them makes all
-// others a fraction of their bytes.
+// Package zstd packs lazy objects with zstd (RFC 8878). Objects of one resource are alike, so a
+// dictionary of a few of them makes all others a fraction of their bytes.
 //
 //	encoding, err := lazy.New[*corev1.Pod](lazy.Options{Packer: zstd.New()})
 //
-// No other package imports this one, so that a program that does not either has no zstd in its binary.
+// No other package imports this one, so that a program that does not either has no zstd in its
+// binary.
 package zstd
 
 import (
@@ -17,14 +18,16 @@ import (
 )
 
 const (
-	// dictionarySize is how many bytes of the first objects are the dictionary. More of them save little.
+	// dictionarySize is how many bytes of the first objects are the dictionary. More of them save
+	// little.
 	dictionarySize = 64 << 10
 
 	// dictionaryID is any number but 0.
 	dictionaryID = 1
 )
 
-// New returns a Packer for the objects of one resource. The first objects, 64 KiB of them, are its dictionary, and stay as they are.
+// New returns a Packer for the objects of one resource. The first objects, 64 KiB of them, are its
+// dictionary, and stay as they are.
 func New() lazy.Packer { return &packer{} }
 
 type packer struct {

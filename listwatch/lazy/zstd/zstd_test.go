@@ -21,7 +21,8 @@ type pod struct {
 	Spec              map[string]any `json:"spec"`
 }
 
-// Objects are the same whether they are packed or not, to several goroutines too, and much smaller behind the dictionary.
+// Objects are the same whether they are packed or not, to several goroutines too, and much smaller
+// behind the dictionary.
 func TestPacked(t *testing.T) {
 	plain, packed := pods(t, nil), pods(t, zstd.New())
 	var group sync.WaitGroup
@@ -66,7 +67,8 @@ func TestPackedSize(t *testing.T) {
 	t.Logf("%d bytes are %d, packed", before, after)
 }
 
-// A message that begins as zstd does is no packed object, and bytes that do not become fewer stay as they are.
+// A message that begins as zstd does is no packed object, and bytes that do not become fewer stay
+// as they are.
 func TestNotPacked(t *testing.T) {
 	packer := zstd.New()
 	encoding, err := lazy.New[*metav1.PartialObjectMetadata](lazy.Options{Encoding: listwatch.Protobuf, Packer: packer})

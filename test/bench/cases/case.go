@@ -15,8 +15,8 @@ type Case struct {
 	Title string
 	// Spec describes the informer, or each of several informers.
 	Spec Spec
-	// Objects is the number of Pods of the server, or of informers, and Events the number of changes. The fields with Smoke
-	// are the same for a run that only shows that everything works.
+	// Objects is the number of Pods of the server, or of informers, and Events the number of
+	// changes. The fields with Smoke are the same for a run that only shows that everything works.
 	Objects, Events           int
 	SmokeObjects, SmokeEvents int
 	// Alone says that the case is part of a table of relist alone.

@@ -9,9 +9,11 @@ import (
 // Object is the Go type in which a program holds its objects.
 type Object uint8
 
-// The types. Slim has six fields of a Pod. relist decodes only these; client-go decodes all fields, and removes the others in a
-// transform. Lazy and Unchecked are whole Pods that relist keeps as bytes, without managedFields and with two fields decoded; Lazy
-// decodes each Pod once when it comes, to see that it can. Packed is Unchecked with compressed bytes. client-go has whole Pods there.
+// The types. Slim has six fields of a Pod. relist decodes only these; client-go decodes all fields,
+// and removes the others in a transform. Lazy and Unchecked are whole Pods that relist keeps as
+// bytes, without managedFields and with two fields decoded; Lazy decodes each Pod once when it
+// comes, to see that it can. Packed is Unchecked with compressed bytes. client-go has whole Pods
+// there.
 const (
 	Typed Object = iota
 	Slim
@@ -41,8 +43,8 @@ type Spec struct {
 	ShareParts bool
 }
 
-// A Handler is called with each object that is added or updated. The argument is a pointer to an object of the type
-// that Spec.Object names.
+// A Handler is called with each object that is added or updated. The argument is a pointer to an
+// object of the type that Spec.Object names.
 type Handler func(object any, added bool)
 
 // A Client is relist or client-go, connected to the load server.
@@ -55,7 +57,8 @@ type Client interface {
 type Informer interface {
 	// Len is the number of objects in the store.
 	Len() int
-	// Version is a resourceVersion: the informer has received everything up to it. The store of the informer may be a little behind that version.
+	// Version is a resourceVersion: the informer has received everything up to it. The store of the
+	// informer may be a little behind that version.
 	Version() string
 }
 
@@ -66,7 +69,8 @@ type Access struct {
 	HTTP2 bool
 	// Gzip asks for compressed lists. client-go always asks for them.
 	Gzip bool
-	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the server of the database, or 0.
+	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the
+	// server of the database, or 0.
 	Database    string
 	DatabasePID int
 }

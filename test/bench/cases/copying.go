@@ -28,7 +28,8 @@ type Copier interface {
 
 // Copying is what a Copier has started.
 type Copying interface {
-	// Ready reports whether the program knows that the copy is right, and watches. It may be called at any time.
+	// Ready reports whether the program knows that the copy is right, and watches. It may be called
+	// at any time.
 	Ready() bool
 	// Stop ends the program's work, and closes the database.
 	Stop() error
@@ -43,8 +44,8 @@ type Ledger struct {
 	rows    int
 }
 
-// Wrote notes that a change, which the server made at sent, was written in the open transaction. A Pod that was never changed
-// has 0.
+// Wrote notes that a change, which the server made at sent, was written in the open transaction. A
+// Pod that was never changed has 0.
 func (l *Ledger) Wrote(sent int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +54,8 @@ func (l *Ledger) Wrote(sent int64) {
 	}
 }
 
-// Committed notes that the open transaction was committed. It changed so many rows, and has everything up to version.
+// Committed notes that the open transaction was committed. It changed so many rows, and has
+// everything up to version.
 func (l *Ledger) Committed(version uint64, rows int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

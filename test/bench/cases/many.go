@@ -9,7 +9,8 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// manyIdle measures what it takes to start informers, each of a namespace without Pods, and then what each keeps.
+// manyIdle measures what it takes to start informers, each of a namespace without Pods, and then
+// what each keeps.
 func manyIdle(ctx context.Context, e *env) error {
 	heap, stacks, goroutines := measure.HeapInUse(), stackInUse(), runtime.NumGoroutine()
 	resident := measure.Settle()
@@ -30,7 +31,8 @@ func manyIdle(ctx context.Context, e *env) error {
 			return err
 		}
 	}
-	// The lists have ended, and the watches open within a moment. The result hardly depends on them.
+	// The lists have ended, and the watches open within a moment. The result hardly depends on
+	// them.
 	if err := settle(ctx); err != nil {
 		return err
 	}

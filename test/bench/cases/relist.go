@@ -15,7 +15,8 @@ const (
 	growthRSS = "growth of peak RSS, %"
 )
 
-// relistAgain measures a list for a full store, until the handler has been called for every difference.
+// relistAgain measures a list for a full store, until the handler has been called for every
+// difference.
 func relistAgain(ctx context.Context, e *env, percent int) error {
 	f, err := e.fill(ctx)
 	if err != nil {
@@ -30,7 +31,8 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	if err := f.awaitList(ctx, version); err != nil {
 		return err
 	}
-	// The last object of the list changes once more. When the handler has that change, it has all earlier ones.
+	// The last object of the list changes once more. When the handler has that change, it has all
+	// earlier ones.
 	version, err = e.post(ctx, "change", fmt.Sprintf("count=1&index=%d", e.objects-1))
 	if err != nil {
 		return err
@@ -45,8 +47,8 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	return f.check(e.objects)
 }
 
-// awaitList waits until the informer has a list of this version, or later. There is no signal for this,
-// so it polls.
+// awaitList waits until the informer has a list of this version, or later. There is no signal for
+// this, so it polls.
 func (f filled) awaitList(ctx context.Context, version uint64) error {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

@@ -74,7 +74,8 @@ func (t *timed) handle(object any, added bool) {
 	t.follower.handle(object, added)
 }
 
-// percentiles sets the metrics. There may be fewer lags than events, because updates of one object may be merged.
+// percentiles sets the metrics. There may be fewer lags than events, because updates of one object
+// may be merged.
 func (e *env) percentiles(lags []float64) error {
 	if len(lags) < e.events/2 {
 		return fmt.Errorf("the handler was told of %d changes, of %d", len(lags), e.events)

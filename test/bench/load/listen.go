@@ -7,11 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// maxStreams is how many requests share one HTTP/2 connection of kube-apiserver (--http2-max-streams-per-connection).
-// Source: https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
+// maxStreams is how many requests share one HTTP/2 connection of kube-apiserver
+// (--http2-max-streams-per-connection). Source:
+// https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
 const maxStreams = 250
 
-// Listen starts to serve on a free port of loopback: HTTP/1.1 in the clear, or HTTP/2 over TLS with a certificate that nobody knows.
+// Listen starts to serve on a free port of loopback: HTTP/1.1 in the clear, or HTTP/2 over TLS with
+// a certificate that nobody knows.
 func (s *Server) Listen(http2 bool) *httptest.Server {
 	server := httptest.NewUnstartedServer(s)
 	server.Listener = countingListener{server.Listener, &s.sent}

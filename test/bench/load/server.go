@@ -21,7 +21,8 @@ type Server struct {
 	watches atomic.Int64 // that are open
 }
 
-// New returns a server of these Pods. With gzip, it compresses lists for those who accept it, as kube-apiserver does by default.
+// New returns a server of these Pods. With gzip, it compresses lists for those who accept it, as
+// kube-apiserver does by default.
 func New(set *objects.Set, gzip bool) *Server { return &Server{world: newWorld(set), gzip: gzip} }
 
 // ServeHTTP implements http.Handler.

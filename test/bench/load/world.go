@@ -68,8 +68,8 @@ func (w *world) changeLocked(count int, seen bool) uint64 {
 	return w.version
 }
 
-// expire changes count objects without telling watches, and ends every watch. The version rises even if count
-// is 0, as if another object in the cluster had changed.
+// expire changes count objects without telling watches, and ends every watch. The version rises
+// even if count is 0, as if another object in the cluster had changed.
 func (w *world) expire(count int) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,8 +129,8 @@ func (w *world) at(version uint64) (cursor, bool) {
 	return cursor{next, version, w.epoch}, version >= w.floor
 }
 
-// read returns what comes after the cursor, at most limit changes, and a channel that says when there is more.
-// It is false when every watch is to end.
+// read returns what comes after the cursor, at most limit changes, and a channel that says when
+// there is more. It is false when every watch is to end.
 func (w *world) read(c cursor, limit int) ([]objects.Values, cursor, <-chan struct{}, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// memory reads VmHWM and VmRSS, because ru_maxrss begins with the size of the process that started this one.
-// Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
+// memory reads VmHWM and VmRSS, because ru_maxrss begins with the size of the process that started
+// this one. Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
 func memory() residency {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -37,7 +37,8 @@ func resetPeak() {
 // Source: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 const tick = time.Second / 100
 
-// ProcessesCPU is the time that a process and its children have spent. Children that have ended count as well.
+// ProcessesCPU is the time that a process and its children have spent. Children that have ended
+// count as well.
 func ProcessesCPU(pid int) time.Duration {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	var total time.Duration
@@ -46,7 +47,8 @@ func ProcessesCPU(pid int) time.Duration {
 		if err != nil {
 			continue // it has just ended
 		}
-		// The name of the program stands in brackets, and may have spaces in it. The state is the next field, number 3.
+		// The name of the program stands in brackets, and may have spaces in it. The state is the
+		// next field, number 3.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		number := func(field int) int64 {
 			n, _ := strconv.ParseInt(fields[field-3], 10, 64) // the kernel has written it

@@ -39,7 +39,8 @@ func (s Shape) eventType() string {
 	return "MODIFIED"
 }
 
-// encode returns a Pod as the API server sends it. Items of a list come without kind and apiVersion, as from there.
+// encode returns a Pod as the API server sends it. Items of a list come without kind and
+// apiVersion, as from there.
 func encode(pod *corev1.Pod, f Format, s Shape) ([]byte, error) {
 	if s != Item {
 		pod.TypeMeta = TypeMeta
@@ -57,8 +58,8 @@ type event struct {
 	Object any    `json:"object"`
 }
 
-// EnvelopeHead is what comes before a protobuf message of n bytes, in the envelope that says what it is.
-// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
+// EnvelopeHead is what comes before a protobuf message of n bytes, in the envelope that says what
+// it is. Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 func EnvelopeHead(meta metav1.TypeMeta, n int) []byte {
 	typeMeta := appendField(appendField(nil, 1, []byte(meta.APIVersion)), 2, []byte(meta.Kind))
 	head := appendField([]byte("k8s\x00"), 1, typeMeta)

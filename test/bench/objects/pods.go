@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pods returns n Pods of 8 KB in JSON, after those in a gzipped PodList that an API server sent. Of that it reads
-// no more than it needs: one for each Pod, and at most all.
-// Pods are unlike as those of a real cluster are, see unlike.go.
+// Pods returns n Pods of 8 KB in JSON, after those in a gzipped PodList that an API server sent. Of
+// that it reads no more than it needs: one for each Pod, and at most all. Pods are unlike as those
+// of a real cluster are, see unlike.go.
 func Pods(file string, n int) (*Set, error) {
 	pods, err := readPods(file, max(n, 1))
 	if err != nil {

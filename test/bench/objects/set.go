@@ -15,7 +15,8 @@ type Set struct {
 	templates [formats][shapes][]Template
 }
 
-// add makes the templates of a Pod, and of its places that others do not have. Pods are added in the order of their keys.
+// add makes the templates of a Pod, and of its places that others do not have. Pods are added in
+// the order of their keys.
 func (s *Set) add(pod *corev1.Pod, places []place) error {
 	for f := range formats {
 		for shape := range shapes {
@@ -33,7 +34,8 @@ func (s *Set) add(pod *corev1.Pod, places []place) error {
 // TypeMeta says what the objects are.
 var TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 
-// Template returns the one of object i. Neighbours have the same, as the replicas of a Deployment are neighbours in a list.
+// Template returns the one of object i. Neighbours have the same, as the replicas of a Deployment
+// are neighbours in a list.
 func (s *Set) Template(f Format, shape Shape, i int) Template {
 	all := s.templates[f][shape]
 	if s.Len <= len(all) {

@@ -15,7 +15,8 @@ type Values struct {
 	Index int
 	// Version is its resourceVersion, up to 10 digits.
 	Version uint64
-	// Sent is when the state came to be, in nanoseconds since 1970: the value of the annotation [SentAnnotation].
+	// Sent is when the state came to be, in nanoseconds since 1970: the value of the annotation
+	// [SentAnnotation].
 	Sent int64
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A request is sent to both sides. {ns} in it is the section's namespace, {a.rv} the version of the answer saved as a.
+// A request is sent to both sides. {ns} in it is the section's namespace, {a.rv} the version of the
+// answer saved as a.
 type request struct {
 	method, path, body string
 	header             []string

@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// fieldSelectors name each field of the types of apitest, with a value that an object has, and with the
-// one that an object without the member has. A relay has the lists with a version in its cache.
+// fieldSelectors name each field of the types of apitest, with a value that an object has, and with
+// the one that an object without the member has. A relay has the lists with a version in its cache.
 func fieldSelectors() []request {
 	const ns, jobs, nodes = "/api/v1/namespaces/{ns}", "/apis/batch/v1/namespaces/{ns}/jobs", "/api/v1/nodes"
 	job := func(name string) string {
@@ -93,7 +93,8 @@ func fieldSelectors() []request {
 		}
 		if one.path == ns+"/pods" {
 			for _, version := range []string{"", "&resourceVersion=0", "&resourceVersion={last.rv}", "&resourceVersion={last.rv}&resourceVersionMatch=NotOlderThan"} {
-				// Of a node that has one Pod, and of a node that has none of this kind: a list of one node has an index.
+				// Of a node that has one Pod, and of a node that has none of this kind: a list of
+				// one node has an index.
 				r = append(r, get(at+"spec.nodeName%3D{ns}&limit=1"+version), get(at+"spec.nodeName%3D{ns},spec.hostNetwork%3Dfalse&limit=1"+version), get(at+"spec.nodeName%3D&limit=1"+version))
 			}
 		}
@@ -101,8 +102,8 @@ func fieldSelectors() []request {
 	return r
 }
 
-// TestSelectableFields asks a kube-apiserver, of each built-in type that it has, for each member of its
-// objects and for each name of the table whether a field selector can name it.
+// TestSelectableFields asks a kube-apiserver, of each built-in type that it has, for each member of
+// its objects and for each name of the table whether a field selector can name it.
 func TestSelectableFields(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{"--runtime-config=api/all=true"}})
@@ -124,7 +125,8 @@ func TestSelectableFields(t *testing.T) {
 		asking.Go(func() {
 			want := []string{"metadata.name"}
 			own := table.SelectableFields(one.resource.GroupResource())
-			// A type without fields of its own has this one also if it has no namespaces, and then it is empty.
+			// A type without fields of its own has this one also if it has no namespaces, and then
+			// it is empty.
 			if one.namespaced && table.SelectsNamespace(one.resource.GroupResource()) || len(own) == 0 {
 				want = append(want, "metadata.namespace")
 			}

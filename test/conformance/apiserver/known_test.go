@@ -8,8 +8,9 @@ type difference struct {
 	pattern *regexp.Regexp
 }
 
-// known are those between kube-apiserver and apitest. The name of each has a row with the reason in apitest/README.md. The pattern is that of a
-// section and a request, "deletes of pods: DELETE /api/v1/... BODY [Header: value]"; everything that matches has to differ.
+// known are those between kube-apiserver and apitest. The name of each has a row with the reason in
+// apitest/README.md. The pattern is that of a section and a request, "deletes of pods: DELETE
+// /api/v1/... BODY [Header: value]"; everything that matches has to differ.
 var known = []difference{
 	{"namespaces", regexp.MustCompile(`namespaces/none/|^namespaces: .*(\?gone|POST /api/v1/namespaces/\{ns\}x/)`)},
 	{"schema", regexp.MustCompile(`^patches of (configmaps|secrets|services|leases|deployments): .* \{"status":\{"phase":"Running"\}\} |POST \S+/(deployments|services|pods) (null|\{\})$|` +

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A normalizer turns an answer into what has to be the same on both sides: what a server chooses by itself becomes what it
-// is in relation to earlier answers.
+// A normalizer turns an answer into what has to be the same on both sides: what a server chooses by
+// itself becomes what it is in relation to earlier answers.
 type normalizer struct {
 	versions map[string][]string // of each object, in the order in which they were first seen
 	uids     map[string][]string
@@ -35,7 +35,8 @@ type view struct {
 // comparedHeaders are those that clients read.
 var comparedHeaders = []string{"Content-Type", "Retry-After", "Cache-Control", "Allow", "Www-Authenticate", "Location"}
 
-// wholeKinds are the kinds whose objects have no defaults: everything in them is compared. Of others, kind and metadata are.
+// wholeKinds are the kinds whose objects have no defaults: everything in them is compared. Of
+// others, kind and metadata are.
 var wholeKinds = []string{
 	"ConfigMap", "ConfigMapList", "Event", "EventList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
 	"PartialObjectMetadata", "PartialObjectMetadataList", "Table", "APIVersions", "APIGroup",
@@ -77,7 +78,8 @@ func (n *normalizer) view(a answer) (v view, parsed []any) {
 	return v, parsed
 }
 
-// onlyABookmark is true for a bookmark that ends no initial events. Time decides whether there is one.
+// onlyABookmark is true for a bookmark that ends no initial events. Time decides whether there is
+// one.
 func onlyABookmark(v any) bool {
 	event, _ := v.(map[string]any)
 	object, _ := event["object"].(map[string]any)
@@ -158,7 +160,8 @@ func empty(v any) bool {
 	return v == nil || v == "" || object && len(m) == 0
 }
 
-// withKind marks an item, so that it is compared as its list is; whether it had a kind is compared too.
+// withKind marks an item, so that it is compared as its list is; whether it had a kind is compared
+// too.
 func withKind(item map[string]any, kind string) map[string]any {
 	if item["kind"] != nil {
 		return item

@@ -84,7 +84,8 @@ func specialRules() []request {
 	}
 }
 
-// ports are the defaults of the ports of a Service. What has become of a default stays as it is if the field that it came from changes.
+// ports are the defaults of the ports of a Service. What has become of a default stays as it is if
+// the field that it came from changes.
 func ports() []request {
 	const path = "/api/v1/namespaces/{ns}/services"
 	service := func(name, ports string) string {

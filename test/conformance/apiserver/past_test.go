@@ -2,7 +2,8 @@ package apiserver
 
 import "fmt"
 
-// past are lists of states of the past, pages while objects change, and watches of objects that enter and leave what a watch selects.
+// past are lists of states of the past, pages while objects change, and watches of objects that
+// enter and leave what a watch selects.
 func past(k kind) []request {
 	labeled := func(name, tier string) string { return k.object(name, `"labels":{"s":"{ns}","tier":"`+tier+`"}`) }
 	changed := func(name, version, tier string) string {
@@ -47,7 +48,8 @@ func past(k kind) []request {
 		get(k.root+"/"+k.plural+"?labelSelector=s%3D{ns}"), get(beside("0")+"?limit=1"), get(beside("-x")+"?resourceVersion=0"))
 }
 
-// manyObjects has as many objects as need several nodes of a tree, created and deleted out of order, and lists all of them.
+// manyObjects has as many objects as need several nodes of a tree, created and deleted out of
+// order, and lists all of them.
 func manyObjects() []request {
 	const path, count = "/api/v1/namespaces/{ns}/configmaps", 150
 	var r []request

@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/mutants"
 )
 
-// A plant is an error in what apitest shares with the client and with the relay: the tree that holds objects, the order of versions,
-// the selectors, and the watch cache.
+// A plant is an error in what apitest shares with the client and with the relay: the tree that
+// holds objects, the order of versions, the selectors, and the watch cache.
 type plant struct {
 	what  string
 	dir   string
@@ -92,7 +92,8 @@ func discerning() []section {
 	return slices.DeleteFunc(sections(), func(s section) bool { return s.name != "past of configmaps" && s.name != "many objects" })
 }
 
-// compareRecorded compares apitest with recorded answers: a part of TestSameAnswers, without a kube-apiserver.
+// compareRecorded compares apitest with recorded answers: a part of TestSameAnswers, without a
+// kube-apiserver.
 func compareRecorded(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -111,8 +112,8 @@ func compareRecorded(t *testing.T, file string) {
 	}
 }
 
-// Each plant makes an answer differ from that of kube-apiserver, which is asked once. The test runs itself again for each plant, with the
-// answers.
+// Each plant makes an answer differ from that of kube-apiserver, which is asked once. The test runs
+// itself again for each plant, with the answers.
 func TestPlants(t *testing.T) {
 	if *recorded != "" {
 		compareRecorded(t, *recorded)

@@ -78,7 +78,8 @@ func pods(t *testing.T) (all []runtime.Object) {
 	return all
 }
 
-// TestProtobufOfEveryKind: what client-go sends as protobuf is stored, and comes back as it was, in protobuf and in JSON.
+// TestProtobufOfEveryKind: what client-go sends as protobuf is stored, and comes back as it was, in
+// protobuf and in JSON.
 func TestProtobufOfEveryKind(t *testing.T) {
 	ours := apitestSide(t).section("")
 	codec := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)

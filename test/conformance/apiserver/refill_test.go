@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestRefill changes the definition of a custom type: kube-apiserver then ends the watches of the type, and its window is empty. The
-// fault of that name does the same.
+// TestRefill changes the definition of a custom type: kube-apiserver then ends the watches of the
+// type, and its window is empty. The fault of that name does the same.
 func TestRefill(t *testing.T) {
 	const widgets = "/apis/example.com/v1/namespaces/{ns}/widgets"
 	ours, theirs := apitestSide(t), realSide(t)

@@ -21,16 +21,16 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// relayKnown are the answers of a relay that differ from those of the API server behind it. The name of each has a row with the reason in
-// server/relay/README.md. The pattern is as in known.
+// relayKnown are the answers of a relay that differ from those of the API server behind it. The
+// name of each has a row with the reason in server/relay/README.md. The pattern is as in known.
 var relayKnown = []difference{
 	{"versions that are no number", regexp.MustCompile(`^watches of .*watch=1&timeoutSeconds=1&resourceVersion=x |/a\?resourceVersion=x |^reads of (leases|widgets): .*/a\?resourceVersion=\{a2.rv\}`)},
 	{"protobuf before JSON", regexp.MustCompile(`watch=1&timeoutSeconds=1  \[Accept: application/vnd.kubernetes.protobuf, .*\]`)},
 	{"health", regexp.MustCompile(`GET /readyz `)},
 }
 
-// TestRelayAnswersAlike sends every read of the sections to a kube-apiserver, and to a relay in front of it. Only the kube-apiserver gets the
-// writes.
+// TestRelayAnswersAlike sends every read of the sections to a kube-apiserver, and to a relay in
+// front of it. Only the kube-apiserver gets the writes.
 func TestRelayAnswersAlike(t *testing.T) {
 	theirs := realSide(t)
 	ours := relaySide(t, theirs)
@@ -65,7 +65,8 @@ func TestRelayAnswersAlike(t *testing.T) {
 	}
 }
 
-// relayed is what came of a section: how many reads there were, and how many differ, by the name of the difference.
+// relayed is what came of a section: how many reads there were, and how many differ, by the name of
+// the difference.
 type relayed struct {
 	reads int
 	known map[string]int

@@ -15,7 +15,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// A side is one of the two servers, as a section of requests sees it: with what it has saved of earlier answers.
+// A side is one of the two servers, as a section of requests sees it: with what it has saved of
+// earlier answers.
 type side struct {
 	name   string
 	url    string

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// without are the exported types of tools/cache and tools/watch that have no counterpart here, and why.
+// without are the exported types of tools/cache and tools/watch that have no counterpart here, and
+// why.
 var without = map[string]string{
 	"AppendFunc": "lists are slices", "KeyError": "a key cannot fail: an object has a name",
 	"ExpirationCache": "objects do not expire", "ExpirationPolicy": "objects do not expire", "FakeExpirationPolicy": "objects do not expire",

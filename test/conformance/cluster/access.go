@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Access is what a client needs to reach the API server. It stays valid when the server is started again.
+// Access is what a client needs to reach the API server. It stays valid when the server is started
+// again.
 type Access struct {
 	URL string // https://127.0.0.1:PORT
 
@@ -28,7 +29,8 @@ func (a Access) Config() transport.Config {
 	return transport.Config{Server: a.URL, BearerToken: a.AdminToken, TLS: transport.TLSConfig{CAFile: a.CAFile}}
 }
 
-// ClientGo returns the configuration of the administrator for a client of client-go, which does not limit its requests.
+// ClientGo returns the configuration of the administrator for a client of client-go, which does not
+// limit its requests.
 func (a Access) ClientGo() *rest.Config {
 	return &rest.Config{Host: a.URL, BearerToken: a.AdminToken, TLSClientConfig: rest.TLSClientConfig{CAFile: a.CAFile}, QPS: -1}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// TestCluster: etcd is saved and restored only while it does not run, and the cluster leaves nothing behind. What else the harness does
-// is seen by the tests that use it.
+// TestCluster: etcd is saved and restored only while it does not run, and the cluster leaves
+// nothing behind. What else the harness does is seen by the tests that use it.
 func TestCluster(t *testing.T) {
 	var c *cluster.Cluster
 	t.Cleanup(func() { stopped(t, c) }) // after that of New, which stops it

@@ -45,8 +45,9 @@ func (c *Cluster) CurrentRevision(ctx context.Context) (int64, error) {
 	return c.etcdCall(ctx, "/v3/kv/range", map[string]string{"key": encode("conformance")})
 }
 
-// Compact makes etcd forget what lies before now. It first writes the key from which API servers learn that they compacted, as they
-// do themselves; see the package comment for when each kind of request notices.
+// Compact makes etcd forget what lies before now. It first writes the key from which API servers
+// learn that they compacted, as they do themselves; see the package comment for when each kind of
+// request notices.
 func (c *Cluster) Compact(ctx context.Context) error {
 	now, err := c.CurrentRevision(ctx)
 	if err != nil {
@@ -117,9 +118,9 @@ func (c *Cluster) SaveEtcd(dir string) error {
 // that runs meanwhile does not notice, and serves what it has cached: lists and watches of
 // what is no more, until it is started again.
 //
-// The revision goes back to the one of the backup, and the next writes are given
-// numbers that clients have seen before. `etcdutl snapshot restore` does the same unless it is told to
-// bump the revision: https://etcd.io/docs/v3.6/op-guide/recovery/
+// The revision goes back to the one of the backup, and the next writes are given numbers that
+// clients have seen before. `etcdutl snapshot restore` does the same unless it is told to bump the
+// revision: https://etcd.io/docs/v3.6/op-guide/recovery/
 func (c *Cluster) RestoreEtcd(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("restore etcd: %w", err)

@@ -14,8 +14,8 @@ type Options struct {
 	// folder above it are tried in turn.
 	BinDir string
 
-	// Dir is the folder for data, certificates, logs and the kubeconfig. It is made if missing, and kept.
-	// If empty, a temporary folder is used, and removed by Stop.
+	// Dir is the folder for data, certificates, logs and the kubeconfig. It is made if missing, and
+	// kept. If empty, a temporary folder is used, and removed by Stop.
 	Dir string
 
 	// APIServerFlags are given to kube-apiserver after the flags that this

@@ -54,7 +54,8 @@ func startProcess(path, logFile string, args []string) (*process, error) {
 	return p, nil
 }
 
-// kill ends the process group with SIGKILL and returns when it has ended. A process that has ended is no error.
+// kill ends the process group with SIGKILL and returns when it has ended. A process that has ended
+// is no error.
 func (p *process) kill() error {
 	select {
 	case <-p.done:

@@ -16,8 +16,8 @@ import (
 	"github.com/relist-go/relist/listwatch/lazy"
 )
 
-// TestGeneratedLazyPods: Get of a lazy Pod is what the full decoder makes of the same bytes, and so are its fields, whatever a Pod has.
-// LAZY_PODS is how many Pods there are, if it is set.
+// TestGeneratedLazyPods: Get of a lazy Pod is what the full decoder makes of the same bytes, and so
+// are its fields, whatever a Pod has. LAZY_PODS is how many Pods there are, if it is set.
 func TestGeneratedLazyPods(t *testing.T) {
 	type lazyPod = lazy.Object[*corev1.Pod]
 	pods, err := strconv.Atoi(os.Getenv("LAZY_PODS"))

@@ -151,7 +151,8 @@ func TestLazyPods(t *testing.T) {
 	}
 }
 
-// A member of an embedded struct stands beside the others in JSON, and is in a message of its own in protobuf.
+// A member of an embedded struct stands beside the others in JSON, and is in a message of its own
+// in protobuf.
 func TestLazyMemberOfAnEmbeddedStruct(t *testing.T) {
 	driver := lazy.At[*corev1.CSIPersistentVolumeSource]("spec.csi")
 	volume := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
@@ -192,7 +193,8 @@ func TestMutatedLazyPods(t *testing.T) {
 	}
 }
 
-// The same in protobuf, except that a few messages are refused if the Pod is lazy, such as one with a group. No server writes those.
+// The same in protobuf, except that a few messages are refused if the Pod is lazy, such as one with
+// a group. No server writes those.
 func TestMutatedLazyPodsInProtobuf(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	read, objects := readersOf(t, listwatch.Protobuf), inBoth(t, listwatch.Protobuf)

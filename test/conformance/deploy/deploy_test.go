@@ -157,7 +157,8 @@ func (d *deployment) template() corev1.PodTemplateSpec {
 	return deployment.Spec.Template
 }
 
-// args is what follows `relist mirror` in the container's command line, with the Pod's credential and a free port.
+// args is what follows `relist mirror` in the container's command line, with the Pod's credential
+// and a free port.
 func (d *deployment) args() []string {
 	d.Helper()
 	spec := d.template().Spec

@@ -21,7 +21,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/command"
 )
 
-// TestRelaysAreAlike shows that the two manifests of a relay differ in what makes them two, and in nothing else.
+// TestRelaysAreAlike shows that the two manifests of a relay differ in what makes them two, and in
+// nothing else.
 func TestRelaysAreAlike(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -47,8 +48,8 @@ func TestRelaysAreAlike(t *testing.T) {
 	}
 }
 
-// TestRelayManifests applies both manifests, and runs the container's command with the rights that they give. kubectl reads through the relay,
-// as a service account that may read one namespace.
+// TestRelayManifests applies both manifests, and runs the container's command with the rights that
+// they give. kubectl reads through the relay, as a service account that may read one namespace.
 func TestRelayManifests(t *testing.T) {
 	t.Parallel()
 	for manifest, kind := range map[string]string{"relay.yaml": "deployment", "relay-daemonset.yaml": "daemonset"} {

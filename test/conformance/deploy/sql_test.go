@@ -10,8 +10,9 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// TestSQLManifests applies the manifests of relist-sql to a server of its own, and runs the container's command with the service
-// account's token, until it has copied everything: to a file here, whatever the database.
+// TestSQLManifests applies the manifests of relist-sql to a server of its own, and runs the
+// container's command with the service account's token, until it has copied everything: to a file
+// here, whatever the database.
 func TestSQLManifests(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "relist-sql")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")

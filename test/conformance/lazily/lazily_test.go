@@ -16,8 +16,9 @@ import (
 
 type lazyRole = lazy.Object[*rbacv1.ClusterRole]
 
-// An object is the same bytes from a list and from initial events. This server does not know that it should leave managedFields out,
-// and does not compress initial events, and the client manages with that.
+// An object is the same bytes from a list and from initial events. This server does not know that
+// it should leave managedFields out, and does not compress initial events, and the client manages
+// with that.
 func TestLazyObjects(t *testing.T) {
 	c := cluster.New(t, cluster.Options{})
 	config := c.Access().Config()

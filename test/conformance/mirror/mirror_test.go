@@ -14,7 +14,8 @@ import (
 func TestMain(m *testing.M) { command.Main(m) }
 
 const (
-	// outages is how often the server is killed. After every second time, it has forgotten what clients have seen.
+	// outages is how often the server is killed. After every second time, it has forgotten what
+	// clients have seen.
 	outages = 4
 
 	// vanished is how many objects are deleted in each of these, where nobody sees it.
@@ -29,7 +30,8 @@ var pairs = [][2]string{
 	{"websocket", "protobuf"},
 }
 
-// TestMirror has a command for each way to watch follow 1,000 objects that 8 writers change, through the outages.
+// TestMirror has a command for each way to watch follow 1,000 objects that 8 writers change,
+// through the outages.
 func TestMirror(t *testing.T) {
 	c := cluster.New(t, cluster.Options{})
 	config := c.Access().ClientGo()

@@ -140,7 +140,8 @@ var ofConversations = []mutation{
 		dir:  "reflector",
 		edits: []edit{
 			{"_ = stream.Close()", "r.lastByte.after.Store(-1)"},
-			// The context of a request would close its stream, too: it is left alone once the stream has ended.
+			// The context of a request would close its stream, too: it is left alone once the
+			// stream has ended.
 			{"\t\tcancel()\n", ""},
 			{"\t\tr.cancel()\n", "\t\tif r.lastByte.after.Load() != -1 {\n\t\t\tr.cancel()\n\t\t}\n"},
 		},

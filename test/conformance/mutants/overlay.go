@@ -15,8 +15,9 @@ const root = "../../.."
 // An Edit replaces text that is in a package exactly once, tests aside.
 type Edit struct{ Old, By string }
 
-// Overlay writes the file of a package with edits, which are all in that file, and returns the file for the flag -overlay of the go
-// command. dir is relative to the root of the repository, and the test runs in a folder beside this one.
+// Overlay writes the file of a package with edits, which are all in that file, and returns the file
+// for the flag -overlay of the go command. dir is relative to the root of the repository, and the
+// test runs in a folder beside this one.
 func Overlay(t testing.TB, dir string, edits ...Edit) string {
 	t.Helper()
 	path, text := source(t, dir, edits[0].Old)

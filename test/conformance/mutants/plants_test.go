@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// plant is a defect that the protocol once had, put back into it. The explorer of that package has to find it, and prints the
-// shortest way to it as a golden trace.
+// plant is a defect that the protocol once had, put back into it. The explorer of that package has
+// to find it, and prints the shortest way to it as a golden trace.
 type plant struct {
 	what   string
 	edits  []edit
@@ -83,7 +83,8 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// explore runs one search of the explorer over a plant, and returns what it printed without the indentation of a test.
+// explore runs one search of the explorer over a plant, and returns what it printed without the
+// indentation of a test.
 func explore(t *testing.T, overlay, search string) (out string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

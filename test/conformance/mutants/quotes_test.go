@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each mutation and each plant quotes the source as it stands. To look takes a second; to run them takes minutes.
+// Each mutation and each plant quotes the source as it stands. To look takes a second; to run them
+// takes minutes.
 func TestQuotes(t *testing.T) {
 	look := func(what string, m mutation) {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) { Overlay(t, m.dir, m.edits...) })

@@ -61,8 +61,8 @@ type replica[T object.Object] struct {
 	more    chan struct{} // closed and replaced with each step
 }
 
-// follow copies a resource of all namespaces until the test ends. The first list is one of the API server's watch cache, which may
-// lack the last writes for a moment.
+// follow copies a resource of all namespaces until the test ends. The first list is one of the API
+// server's watch cache, which may lack the last writes for a moment.
 func follow[T object.Object](t *testing.T, c *cluster.Cluster, token string, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
 	t.Helper()
 	config := c.Access().Config()

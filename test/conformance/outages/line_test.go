@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// line is between a client and its server: it writes down each request, and ends watches cleanly, as a proxy does whose server goes
-// away.
+// line is between a client and its server: it writes down each request, and ends watches cleanly,
+// as a proxy does whose server goes away.
 type line struct {
 	next http.RoundTripper
 

@@ -17,14 +17,17 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// TestRestoredAtTenMoments: etcd is restored from a backup ten times, each time after random writes, and at a random moment of the
-// copy's watch. The newest thing that the copy knows is an update that the backup lacks. Other writes follow, so that the versions may
-// or may not pass the one that the copy knows.
+// TestRestoredAtTenMoments: etcd is restored from a backup ten times, each time after random
+// writes, and at a random moment of the copy's watch. The newest thing that the copy knows is an
+// update that the backup lacks. Other writes follow, so that the versions may or may not pass the
+// one that the copy knows.
 //
-// Every second time, the API server is started again as well, and the copy has to become what the server has. The other times only
-// etcd is restored. kube-apiserver does not notice that, and lists what it has cached, so the copy cannot be right before somebody
-// starts the API server again, which follows once the copy has said that this is needed. Until then the copy must not list without
-// end. It can find that out only if it asks the storage, so it has just listed: the cache would repeat the last events as they were.
+// Every second time, the API server is started again as well, and the copy has to become what the
+// server has. The other times only etcd is restored. kube-apiserver does not notice that, and lists
+// what it has cached, so the copy cannot be right before somebody starts the API server again,
+// which follows once the copy has said that this is needed. Until then the copy must not list
+// without end. It can find that out only if it asks the storage, so it has just listed: the cache
+// would repeat the last events as they were.
 func TestRestoredAtTenMoments(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -58,8 +61,8 @@ func TestRestoredAtTenMoments(t *testing.T) {
 			if !restart {
 				must(t, r.source.Relist(t.Context()))
 			}
-			// Any moment is good once the watch has been open for 10 s: the backoff of the copy starts afresh then, and does not grow from
-			// one backup to the next.
+			// Any moment is good once the watch has been open for 10 s: the backoff of the copy
+			// starts afresh then, and does not grow from one backup to the next.
 			<-time.After(10*time.Second + time.Duration(random.IntN(2000))*time.Millisecond)
 			before, _ := r.steps()
 

@@ -37,7 +37,8 @@ var (
 	gadgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
 )
 
-// refetch is one sort of object, of a name that is its own, and how a copy that reads it is limited.
+// refetch is one sort of object, of a name that is its own, and how a copy that reads it is
+// limited.
 type refetch struct {
 	object string
 	gvr    schema.GroupVersionResource
@@ -109,9 +110,10 @@ var refetches = []refetch{
 	},
 }
 
-// TestRefetch: a transform fails for the newest version of an object, which is set aside, and then works again. The reflector asks for
-// that object by a list with two more field selectors, and the server answers for every sort of resource and of name. A user who may
-// list and watch, and not get, needs no further right.
+// TestRefetch: a transform fails for the newest version of an object, which is set aside, and then
+// works again. The reflector asks for that object by a list with two more field selectors, and the
+// server answers for every sort of resource and of name. A user who may list and watch, and not
+// get, needs no further right.
 func TestRefetch(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{cluster.Uncached("secrets")}})

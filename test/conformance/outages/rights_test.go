@@ -86,7 +86,8 @@ func (r *replica[T]) checkCurve(history []step) {
 		case s.kind == "backoff":
 			paused = s
 		case s.kind == "watch" && paused.kind != "":
-			// The pause begins a little before the step is written down: on a busy machine as much as milliseconds.
+			// The pause begins a little before the step is written down: on a busy machine as much
+			// as milliseconds.
 			least := curve[min(taken, len(curve)-1)] * 95 / 100
 			if gap := s.at.Sub(paused.at); gap < least {
 				r.t.Errorf("%s was followed by a request after %v, want at least %v", paused.word, gap, least)
@@ -100,7 +101,8 @@ func (r *replica[T]) checkCurve(history []step) {
 	}
 }
 
-// createRole makes a role, of the name of its user, that may list and watch all types: everywhere, or in the namespace default.
+// createRole makes a role, of the name of its user, that may list and watch all types: everywhere,
+// or in the namespace default.
 func (w *world) createRole(kind, user string) {
 	w.t.Helper()
 	w.create(rolesOf(kind), map[string]any{

@@ -105,8 +105,8 @@ func (p *program) release(home string) (string, error) {
 	return string(found[1]), nil
 }
 
-// build builds the programs of clients, and returns those that could be. It says what it leaves out, which is an error if
-// they were asked for by name.
+// build builds the programs of clients, and returns those that could be. It says what it leaves
+// out, which is an error if they were asked for by name.
 func build(ctx context.Context, home string, wanted []client, byName bool, out io.Writer) ([]client, error) {
 	var able []client
 	built := make(map[*program]error)
@@ -150,7 +150,8 @@ func (p *program) make(ctx context.Context, home string) error {
 	return nil
 }
 
-// start returns the process of a client that is to go by a kubeconfig. It does not inherit what would lead it elsewhere.
+// start returns the process of a client that is to go by a kubeconfig. It does not inherit what
+// would lead it elsewhere.
 func (c client) start(ctx context.Context, home, kubeconfig string, json bool) (*exec.Cmd, error) {
 	dir, err := filepath.Abs(filepath.Join(home, c.program.folder))
 	if err != nil {

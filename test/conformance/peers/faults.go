@@ -27,11 +27,13 @@ type fault struct {
 }
 
 const (
-	// sinceItBegan is for faults that are over as soon as they have happened, or when a client has asked so often.
+	// sinceItBegan is for faults that are over as soon as they have happened, or when a client has
+	// asked so often.
 	sinceItBegan = "it happens"
 	// sinceOver is for all others.
 	sinceOver = "it is over"
-	// sinceAsked is for faults that a client meets when it starts. Languages differ in how long that takes.
+	// sinceAsked is for faults that a client meets when it starts. Languages differ in how long
+	// that takes.
 	sinceAsked = "the first request comes"
 	patience   = 90 * time.Second
 )
@@ -347,7 +349,8 @@ func (w *world) restore(resourceVersion string) error {
 	return w.write(func() error { return w.server.Restore(apitest.Restore{ResourceVersion: resourceVersion}) })
 }
 
-// outage has nothing listen for some time. Others write meanwhile, and the server may forget what they have superseded.
+// outage has nothing listen for some time. Others write meanwhile, and the server may forget what
+// they have superseded.
 func outage(d time.Duration, compacts bool) step {
 	hand := fmt.Sprintf("$F/refuse?for=%gs", d.Seconds())
 	if compacts {

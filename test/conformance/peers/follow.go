@@ -3,8 +3,8 @@ package main
 import "time"
 
 const (
-	// grace is how far a client may be behind and still count as following: programs look ten times a second, and the
-	// machine may be busy.
+	// grace is how far a client may be behind and still count as following: programs look ten times
+	// a second, and the machine may be busy.
 	grace = 2 * time.Second
 	// steady is how long a client has to follow, so that it counts as recovered.
 	steady = 5 * time.Second
@@ -16,9 +16,9 @@ type shown struct {
 	line string
 }
 
-// followed returns the first moment from which a client follows the server. At that moment the client shows a state of the
-// server that is not older than from, and during the time d after it the client is never behind by more than grace. ok is
-// false if there has been no such moment yet.
+// followed returns the first moment from which a client follows the server. At that moment the
+// client shows a state of the server that is not older than from, and during the time d after it
+// the client is never behind by more than grace. ok is false if there has been no such moment yet.
 func followed(states []state, lines []shown, from, now time.Time, d time.Duration) (at time.Time, ok bool) {
 	if from.Add(d).After(now) {
 		return at, false
@@ -36,7 +36,8 @@ func followed(states []state, lines []shown, from, now time.Time, d time.Duratio
 		}
 		known[i] = n
 	}
-	// last is the state that was shown last at a moment; best, the newest one that was shown in the grace before it, too.
+	// last is the state that was shown last at a moment; best, the newest one that was shown in the
+	// grace before it, too.
 	last := func(t time.Time) int {
 		n := -1
 		for i, l := range lines {

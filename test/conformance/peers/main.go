@@ -153,8 +153,8 @@ func choose(s settings) (choice, error) {
 	return c, nil
 }
 
-// trials returns what is to be done: what waits for minutes, what asks for all the CPU there is, what does so only to start,
-// and the rest.
+// trials returns what is to be done: what waits for minutes, what asks for all the CPU there is,
+// what does so only to start, and the rest.
 func (c choice) trials(home string, runs int) (long, loud, slow, rest []*trial) {
 	for run := range runs {
 		for _, f := range c.faults {

@@ -52,8 +52,8 @@ func (c cell) worst() float64 {
 	return worst
 }
 
-// String is the time, the median and in brackets the longest if it is another; or what became of the client, with how often
-// if not every time.
+// String is the time, the median and in brackets the longest if it is another; or what became of
+// the client, with how often if not every time.
 func (c cell) String() string {
 	if len(c) == 0 {
 		return ""
@@ -93,7 +93,8 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1f", s)
 }
 
-// manyRequests is what a client may send until its copy is right again without a row in the table of requests.
+// manyRequests is what a client may send until its copy is right again without a row in the table
+// of requests.
 const manyRequests = 20
 
 func (c cell) mostRequests() int {
@@ -118,7 +119,8 @@ func thousands(n int) string {
 	return fmt.Sprint(n)
 }
 
-// measured returns the clients that there are results of, those that meet every fault and those that meet some.
+// measured returns the clients that there are results of, those that meet every fault and those
+// that meet some.
 func measured(results []result) (all, some []client) {
 	for _, c := range clients {
 		switch {
@@ -214,7 +216,8 @@ func versions(b *strings.Builder, results []result) {
 	}
 }
 
-// slowest names the faults after which relist was the slowest of all that recovered, and those after which it did not recover.
+// slowest names the faults after which relist was the slowest of all that recovered, and those
+// after which it did not recover.
 func slowest(results []result) []string {
 	var lines []string
 	at := cells(results)

@@ -111,7 +111,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// A client that was asked for by name and does not exist, or cannot be built, is an error; others are left out.
+// A client that was asked for by name and does not exist, or cannot be built, is an error; others
+// are left out.
 func TestChoice(t *testing.T) {
 	for _, s := range []settings{{peers: "relist,clientgo"}, {faults: "refused"}} {
 		if _, err := choose(s); err == nil {

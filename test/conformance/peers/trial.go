@@ -68,7 +68,8 @@ const longestPause = 75 * time.Second
 // patienceToSync is how long a client may take to start and to list.
 const patienceToSync = 3 * time.Minute
 
-// play starts a server and a client, and returns what the fault did to it. An error says that the trial shows nothing.
+// play starts a server and a client, and returns what the fault did to it. An error says that the
+// trial shows nothing.
 //
 // It puts something into starts until a slow client has begun to ask.
 func (t *trial) play(ctx context.Context, starts chan struct{}) (r result, err error) {
@@ -185,8 +186,8 @@ func (t *trial) conclude(r *result, at time.Time, ok bool) {
 	}
 }
 
-// await waits until the client follows the server from a moment on, and for so long. Nobody waits for a client that has
-// ended.
+// await waits until the client follows the server from a moment on, and for so long. Nobody waits
+// for a client that has ended.
 func (t *trial) await(ctx context.Context, from time.Time, patience, d time.Duration) (at time.Time, ok bool) {
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()

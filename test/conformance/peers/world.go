@@ -16,8 +16,8 @@ const (
 	resource  = "configmaps"
 	namespace = "default"
 
-	// beatPeriod is the time between two writes. They go on before, during and after a fault, so that a client can be seen to
-	// follow.
+	// beatPeriod is the time between two writes. They go on before, during and after a fault, so
+	// that a client can be seen to follow.
 	beatPeriod = time.Second
 )
 
@@ -99,8 +99,8 @@ func (w *world) beat() error {
 	})
 }
 
-// change makes one write of each kind: whoever does not hear of them holds an old object, one that is gone, and one that was
-// deleted and made again, and lacks a new one.
+// change makes one write of each kind: whoever does not hear of them holds an old object, one that
+// is gone, and one that was deleted and made again, and lacks a new one.
 func (w *world) change() error {
 	return w.write(func() error {
 		w.changes++

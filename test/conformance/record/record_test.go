@@ -14,9 +14,9 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// TestRecord records what the API server says while objects change, while it is
-// down, and when it has forgotten what the client saw last. ConfigMaps come from
-// its watch cache, Secrets from etcd itself. Each recording replays at once, and so does each that was scrubbed.
+// TestRecord records what the API server says while objects change, while it is down, and when it
+// has forgotten what the client saw last. ConfigMaps come from its watch cache, Secrets from etcd
+// itself. Each recording replays at once, and so does each that was scrubbed.
 func TestRecord(t *testing.T) {
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{cluster.Uncached("secrets")}})
 	w := newWriter(t, c)

@@ -152,18 +152,21 @@ func (r *rig) get(server, accept, path string) answer {
 	return answer{resp.StatusCode, resp.Header.Get("Content-Type"), string(body)}
 }
 
-// moving is the version of a list, what a server says of its own version, and the age of an object in a table.
+// moving is the version of a list, what a server says of its own version, and the age of an object
+// in a table.
 var moving = regexp.MustCompile(`^(\{"kind":"\w+List","apiVersion":"[^"]+","metadata":\{"resourceVersion":)"\d+"|(Too large resource version: \d+, current: )\d+|"\d+s"(\],"object":)`)
 
 // token is a token to continue a list with, which has the version of the list.
 var token = regexp.MustCompile(`("continue":)"[^"]+"`)
 
-// TestAnswersAreTheServers compares each answer of the relay with that of the API server behind it, byte by byte.
+// TestAnswersAreTheServers compares each answer of the relay with that of the API server behind it,
+// byte by byte.
 func TestAnswersAreTheServers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// The version of the relay's list, where its window of ConfigMaps begins. The API server writes objects of its own at any time: the
-	// newest of these ConfigMaps may be older than the window, and a list that the API server answers now may be newer.
+	// The version of the relay's list, where its window of ConfigMaps begins. The API server writes
+	// objects of its own at any time: the newest of these ConfigMaps may be older than the window,
+	// and a list that the API server answers now may be newer.
 	first := r.get(r.url, "", "/api/v1/configmaps?resourceVersion=0").body
 	version := regexp.MustCompile(`"resourceVersion":"(\d+)"`).FindStringSubmatch(first)[1]
 	metadata := "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -229,7 +232,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 	}
 	for _, tt := range cases {
 		got, want := r.get(r.url, tt.accept, tt.path), r.get(r.cluster.Access().URL, tt.accept, tt.path)
-		// The server writes objects of its own all the time, so its version, which is in tokens, too, moves between two requests.
+		// The server writes objects of its own all the time, so its version, which is in tokens,
+		// too, moves between two requests.
 		if !strings.Contains(tt.path, "Exact") {
 			got.body, want.body = token.ReplaceAllString(got.body, "$1"), token.ReplaceAllString(want.body, "$1")
 			got.body, want.body = moving.ReplaceAllString(got.body, "$1$2$3"), moving.ReplaceAllString(want.body, "$1$2$3")
@@ -256,8 +260,9 @@ func TestAnswersAreTheServers(t *testing.T) {
 	}
 }
 
-// TestReadersFollow has readers of each kind behind a relay, while the API server and the relay are killed and started again. In the end each
-// has what the API server has, and the relay has listed no more than its server made necessary.
+// TestReadersFollow has readers of each kind behind a relay, while the API server and the relay are
+// killed and started again. In the end each has what the API server has, and the relay has listed
+// no more than its server made necessary.
 func TestReadersFollow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -35,9 +35,10 @@ var (
 
 func TestMain(m *testing.M) { command.Main(m) }
 
-// TestRounds has two processes of `relist relay` behind one port, and readers of both kinds that know the port alone. In each round
-// something happens to a relay or to the server while objects change. Afterwards every reader's copy is the server's, and a relay that was
-// started anew has listed nothing.
+// TestRounds has two processes of `relist relay` behind one port, and readers of both kinds that
+// know the port alone. In each round something happens to a relay or to the server while objects
+// change. Afterwards every reader's copy is the server's, and a relay that was started anew has
+// listed nothing.
 //
 //	go test ./relay -run TestRounds -rounds=100    # in test/conformance
 func TestRounds(t *testing.T) {
@@ -236,8 +237,9 @@ func (w *world) writes(n int) {
 // saved is the version in the head of a window.
 var saved = regexp.MustCompile(`"version":(\d+),`)
 
-// awaitWindows waits until both relays have saved what the server has. While the server may be another one than before, they save nothing;
-// and if it then begins with an empty window, a relay that was started anew has to list.
+// awaitWindows waits until both relays have saved what the server has. While the server may be
+// another one than before, they save nothing; and if it then begins with an empty window, a relay
+// that was started anew has to list.
 func (w *world) awaitWindows() {
 	w.Helper()
 	want := w.server.ResourceVersion()
@@ -267,7 +269,8 @@ func (w *world) awaitWindows() {
 	}
 }
 
-// round lets something happen, and says what. The first rounds are one of each kind, and the others are drawn.
+// round lets something happen, and says what. The first rounds are one of each kind, and the others
+// are drawn.
 func (w *world) round(n int) string {
 	w.Helper()
 	kinds := []func() string{w.outage, w.killed, w.restored, w.stopped, w.bothKilled, w.compacted, w.restarted, w.cut}
@@ -381,7 +384,8 @@ func (w *world) forget() {
 	w.requests = nil
 }
 
-// lists returns how often the relays have listed for themselves: not for a reader, and more than one object.
+// lists returns how often the relays have listed for themselves: not for a reader, and more than
+// one object.
 func (w *world) lists() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -104,7 +104,8 @@ func (w *world) start(selector string, encoding listwatch.Encoding, initial refl
 	w.replicas = append(w.replicas, r)
 }
 
-// split waits until the replicas have each of so many objects, and fails the test if two have the same one.
+// split waits until the replicas have each of so many objects, and fails the test if two have the
+// same one.
 func (w *world) split(objects int) {
 	w.Helper()
 	timeout := time.After(patience)
@@ -140,7 +141,8 @@ func shard(t *testing.T, index, count int) string {
 	return selector
 }
 
-// Three replicas have every object once: by list, by initial events, by watch, in JSON and protobuf.
+// Three replicas have every object once: by list, by initial events, by watch, in JSON and
+// protobuf.
 func TestThreeReplicas(t *testing.T) {
 	w := newWorld(t, true)
 	w.create(0, 60)
@@ -163,7 +165,8 @@ func TestThreeReplicas(t *testing.T) {
 	w.split(80)
 }
 
-// Without the feature gate, the server sends everything, and says nothing. That is an error of each list and each watch.
+// Without the feature gate, the server sends everything, and says nothing. That is an error of each
+// list and each watch.
 func TestWithoutTheGate(t *testing.T) {
 	w := newWorld(t, false)
 	w.create(0, 30)

@@ -29,8 +29,9 @@ func (c *tally) of(what string) int {
 	return c.counts[what]
 }
 
-// compare compares a table with what the server had at the version of the table. It returns what differs, and whether the table is of
-// the server's history since the last restored backup. w.mu is held.
+// compare compares a table with what the server had at the version of the table. It returns what
+// differs, and whether the table is of the server's history since the last restored backup. w.mu is
+// held.
 func (w *world) compare(db database, c contents, total *tally) (differs string, current bool) {
 	if !c.opened {
 		if len(c.rows) > 0 {
@@ -94,8 +95,8 @@ func difference(db database, rows, want map[string]object, doubts, unsure map[st
 	return ""
 }
 
-// explain says which doubts have no reason. A program doubts what it has refused; and what it has asked for, until it has caught up
-// with the answer.
+// explain says which doubts have no reason. A program doubts what it has refused; and what it has
+// asked for, until it has caught up with the answer.
 func (w *world) explain(h *history, version uint64, doubts []string, want map[string]object, total *tally) string {
 	var around map[string]bool
 	for _, key := range doubts {
@@ -119,7 +120,8 @@ func (w *world) explain(h *history, version uint64, doubts []string, want map[st
 	return ""
 }
 
-// crossCheck compares what this test has noted with what the server says it had at the version, if the server still knows that.
+// crossCheck compares what this test has noted with what the server says it had at the version, if
+// the server still knows that.
 func (w *world) crossCheck(version string, want map[string]object, unsure map[string]bool, current bool, total *tally) {
 	if !current {
 		total.count("of a lost history")
@@ -159,8 +161,9 @@ func (w *world) had(db database, key string, row object) bool {
 	return false
 }
 
-// checkHistory returns what is wrong with the states and the gaps. lists are the versions before and after each list that a program
-// said it has committed. again says whether a state can be there twice.
+// checkHistory returns what is wrong with the states and the gaps. lists are the versions before
+// and after each list that a program said it has committed. again says whether a state can be there
+// twice.
 func (c contents) checkHistory(lists [][2]string, again func(key, version string) bool) string {
 	open := map[string]interval{}
 	seen := map[[3]string]bool{}
@@ -218,9 +221,10 @@ func (c contents) statesOf(key string) (states []interval) {
 	return states
 }
 
-// again reports whether a history can have a state twice. A restored backup brings states again. And a program that was refused a
-// state asks for the next one, and may have that before the version of the table: then a program that goes on from that version
-// first sees what was before. w.mu is held.
+// again reports whether a history can have a state twice. A restored backup brings states again.
+// And a program that was refused a state asks for the next one, and may have that before the
+// version of the table: then a program that goes on from that version first sees what was before.
+// w.mu is held.
 func (w *world) again(key, version string) bool {
 	if w.restores > 0 {
 		return true

@@ -16,9 +16,10 @@ import (
 	"github.com/relist-go/relist/test/internal/child"
 )
 
-// TestFull keeps the files of a database from growing, as a full disk does: by RLIMIT_FSIZE, for which nobody needs any rights, and
-// those of SQLite by a file system that is full, too. Objects change meanwhile. Then the files may grow again: SQLite's at once, those
-// of PostgreSQL after its service was started again.
+// TestFull keeps the files of a database from growing, as a full disk does: by RLIMIT_FSIZE, for
+// which nobody needs any rights, and those of SQLite by a file system that is full, too. Objects
+// change meanwhile. Then the files may grow again: SQLite's at once, those of PostgreSQL after its
+// service was started again.
 func TestFull(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -48,15 +49,16 @@ func limitFiles(p *program, size uint64) {
 	must(p.t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 }
 
-// mayMount is set in the environment of a process of this test that has namespaces of its own, where it may mount a file system.
+// mayMount is set in the environment of a process of this test that has namespaces of its own,
+// where it may mount a file system.
 const mayMount = "RELIST_MAY_MOUNT"
 
 // notMounted is what that process says if the system does not let it.
 const notMounted = "no file system of its own"
 
-// testFullFileSystem fills a real file system. Any file of the copy can be the first to find no room, SQLite's shared memory, too.
-// It runs itself again in a namespace of users and one of mounts. Some systems forbid either (a container, AppArmor); there it bounds
-// the files instead.
+// testFullFileSystem fills a real file system. Any file of the copy can be the first to find no
+// room, SQLite's shared memory, too. It runs itself again in a namespace of users and one of
+// mounts. Some systems forbid either (a container, AppArmor); there it bounds the files instead.
 func testFullFileSystem(t *testing.T) {
 	if os.Getenv(mayMount) != "" {
 		dir := t.TempDir()

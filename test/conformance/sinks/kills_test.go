@@ -12,9 +12,10 @@ var (
 	seed  = flag.Uint64("seed", 0, "of the dice of TestKills and TestTwoWriters")
 )
 
-// TestKills kills the program with SIGKILL: while it opens its table, in its first list, in later lists, and between events. One
-// time in five, the server is restored from a backup, while the program runs or after it was killed. After each kill, every row
-// whose key is not unsure is what the server had at the version of the table.
+// TestKills kills the program with SIGKILL: while it opens its table, in its first list, in later
+// lists, and between events. One time in five, the server is restored from a backup, while the
+// program runs or after it was killed. After each kill, every row whose key is not unsure is what
+// the server had at the version of the table.
 func TestKills(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {

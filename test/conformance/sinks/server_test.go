@@ -59,7 +59,8 @@ func number(t *testing.T, version string) uint64 {
 	return n
 }
 
-// exactly returns what the server says it had at a version, and false if it does not know that any more.
+// exactly returns what the server says it had at a version, and false if it does not know that any
+// more.
 func exactly(t *testing.T, s server, version string) (map[string]object, bool) {
 	t.Helper()
 	status, answer := s.do(http.MethodGet, path+"?resourceVersionMatch=Exact&resourceVersion="+version, "")
@@ -206,7 +207,8 @@ func (s *theirs) put(name string, data map[string]any) object {
 	return parse(s.t, answer)
 }
 
-// remove looks where the server is before and after, because it does not tell the version of a deletion.
+// remove looks where the server is before and after, because it does not tell the version of a
+// deletion.
 func (s *theirs) remove(name string) (first, last uint64) {
 	before := s.version()
 	if status, answer := s.do(http.MethodDelete, path+"/"+name, ""); status != http.StatusOK {

@@ -100,7 +100,8 @@ func (w *world) wait(d time.Duration) {
 
 func (w *world) now() *history { return w.histories[len(w.histories)-1] }
 
-// put writes an object and notes it. It is called with w.mu held, or before there is another goroutine.
+// put writes an object and notes it. It is called with w.mu held, or before there is another
+// goroutine.
 func (w *world) put(name, value string) {
 	key := "default/" + name
 	found := w.server.put(name, map[string]any{"value": value, "more": "a<b & \"c\" é"})
@@ -118,8 +119,9 @@ func (w *world) remove(name string) {
 	h.log = append(h.log, entry{first: first, last: last, key: "default/" + name, gone: true})
 }
 
-// change changes one object. While a copy may not know of a restored backup, only objects change that were not there before: if
-// the newest objects of the old history are written again before the program looks at them, nobody can tell the two apart.
+// change changes one object. While a copy may not know of a restored backup, only objects change
+// that were not there before: if the newest objects of the old history are written again before the
+// program looks at them, nobody can tell the two apart.
 func (w *world) change() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,8 +174,8 @@ func (w *world) compact() {
 	w.server.compact()
 }
 
-// save makes a backup. Something is created after it, and stays: if the only difference were a deletion that a program has not seen,
-// the program could not find out.
+// save makes a backup. Something is created after it, and stays: if the only difference were a
+// deletion that a program has not seen, the program could not find out.
 func (w *world) save() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,7 +227,8 @@ func (w *world) exact() {
 	}
 }
 
-// refusedAround returns the keys of objects that were refused at a version, or at one of 2,000 changes before it or after it.
+// refusedAround returns the keys of objects that were refused at a version, or at one of 2,000
+// changes before it or after it.
 func (h *history) refusedAround(version uint64) map[string]bool {
 	keys := map[string]bool{}
 	state, _ := h.at(version)

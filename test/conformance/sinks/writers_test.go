@@ -11,8 +11,9 @@ import (
 
 var takeovers = flag.Int("takeovers", 10, "how often TestTwoWriters starts a second program, for each database")
 
-// TestTwoWriters stops a program with SIGSTOP at a random moment, starts a second one, changes objects, and lets the first one go on.
-// The first ends by itself, because it is fenced. Nothing of the second's is lost, written twice or undone.
+// TestTwoWriters stops a program with SIGSTOP at a random moment, starts a second one, changes
+// objects, and lets the first one go on. The first ends by itself, because it is fenced. Nothing of
+// the second's is lost, written twice or undone.
 func TestTwoWriters(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {

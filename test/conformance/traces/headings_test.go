@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// headings returns the anchors of the differences in docs/differences.md, which are the headings of the third level.
+// headings returns the anchors of the differences in docs/differences.md, which are the headings of
+// the third level.
 func headings(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/differences.md")

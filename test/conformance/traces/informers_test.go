@@ -19,8 +19,8 @@ import (
 
 // What docs/differences.md says of client-go's informers, where no trace can show it.
 
-// sharedInformer starts an informer, in the bubble of a test, over a list of ConfigMaps and watches that send what the
-// test puts into events.
+// sharedInformer starts an informer, in the bubble of a test, over a list of ConfigMaps and watches
+// that send what the test puts into events.
 func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
 	objects cache.Store, events chan<- watch.Event,
 ) {
@@ -125,7 +125,8 @@ func TestResyncComesAtOnce(t *testing.T) {
 	})
 }
 
-// A handler that is removed, or whose informer ends, is not told of what waits for it, and of no deletion.
+// A handler that is removed, or whose informer ends, is not told of what waits for it, and of no
+// deletion.
 func TestHandlerThatEndsIsToldNothing(t *testing.T) {
 	for _, removed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestTwoInformersCallOneHandlerAtOnce(t *testing.T) {
 	})
 }
 
-// A handler behind a filter was told of an object, and is not told that the object was deleted, because its final state does not
-// pass.
+// A handler behind a filter was told of an object, and is not told that the object was deleted,
+// because its final state does not pass.
 func TestFilterSeesTheFinalState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		passes := func(obj any) bool {

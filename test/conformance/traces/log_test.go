@@ -20,10 +20,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What docs/differences.md says of client-go's log: a line for each attempt, and none when it is over.
+// What docs/differences.md says of client-go's log: a line for each attempt, and none when it is
+// over.
 func TestLogHasALineForEachAttempt(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
-	// The first of the handlers that TestMain has removed. The other one keeps errors from being too many, with time.Sleep.
+	// The first of the handlers that TestMain has removed. The other one keeps errors from being
+	// too many, with time.Sleep.
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, message string, values ...any) {
 		klog.FromContext(ctx).Error(err, message, values...)
 	}}

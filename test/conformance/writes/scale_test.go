@@ -23,7 +23,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// scale is a ConfigMap whose "have" a controller brings to its "want", one by one. Others write "want" and "noise".
+// scale is a ConfigMap whose "have" a controller brings to its "want", one by one. Others write
+// "want" and "noise".
 type scale struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data,omitempty"`
@@ -37,7 +38,8 @@ func (s *scale) number(name string) int {
 const (
 	scales  = 8
 	highest = 25
-	// oneIn is how many writes of the controller come for one before which somebody else writes the same object.
+	// oneIn is how many writes of the controller come for one before which somebody else writes the
+	// same object.
 	oneIn = 5
 )
 
@@ -54,8 +56,8 @@ type ledger struct {
 	unanswered int
 }
 
-// attempt notes a write that is about to be made from a version of the object, which a store had when it had come to another
-// version. It returns how many there were.
+// attempt notes a write that is about to be made from a version of the object, which a store had
+// when it had come to another version. It returns how many there were.
 func (l *ledger) attempt(key, from, store string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +164,8 @@ func noise(n int) map[string]any {
 
 func keyOf(i int) string { return fmt.Sprintf("default/scale-%d", i) }
 
-// newScaler makes a controller, as its process does when it starts. Its first list is of the most recent state, because an older
-// one may be before its own writes.
+// newScaler makes a controller, as its process does when it starts. Its first list is of the most
+// recent state, because an older one may be before its own writes.
 func newScaler(t *testing.T, c *cluster.Cluster, l *ledger) *scaler {
 	t.Helper()
 	client := newClient(t, c)
@@ -195,8 +197,9 @@ func (s *scaler) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// TestScalesByItsOwnWrites runs a controller that takes each step from the state that its last step has left, while others write
-// the same objects, the controller and the server are restarted, and etcd forgets its past.
+// TestScalesByItsOwnWrites runs a controller that takes each step from the state that its last step
+// has left, while others write the same objects, the controller and the server are restarted, and
+// etcd forgets its past.
 func TestScalesByItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})

@@ -1,5 +1,6 @@
-// Package pgserver runs PostgreSQL for tests and benchmarks: a server of their own, on a Unix socket in a folder of its own. It must be
-// installed. It is looked for in the folder RELIST_POSTGRES_BIN, in PATH and in /usr/lib/postgresql.
+// Package pgserver runs PostgreSQL for tests and benchmarks: a server of their own, on a Unix
+// socket in a folder of its own. It must be installed. It is looked for in the folder
+// RELIST_POSTGRES_BIN, in PATH and in /usr/lib/postgresql.
 package pgserver
 
 import (
@@ -38,7 +39,8 @@ type Server struct {
 	// Dir is its folder. What is put there goes with the server.
 	Dir string
 
-	// MaxFile bounds the size of each file that the server writes, in bytes, from its next start on. If zero, there is no limit.
+	// MaxFile bounds the size of each file that the server writes, in bytes, from its next start
+	// on. If zero, there is no limit.
 	MaxFile uint64
 
 	bin   string
@@ -139,8 +141,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server again, and waits until it answers. After a crash, the processes of the server before may still be there, and
-// the server does not start: so it is started again.
+// Start starts the server again, and waits until it answers. After a crash, the processes of the
+// server before may still be there, and the server does not start: so it is started again.
 func (s *Server) Start() error {
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// browser starts a Chromium without a window, and returns the context of a tab and what its console complains of.
+// browser starts a Chromium without a window, and returns the context of a tab and what its console
+// complains of.
 func browser(t *testing.T) (context.Context, func() []string) {
 	t.Helper()
 	program := ""
@@ -81,8 +82,8 @@ func address(page string) string {
 	return "file://" + filepath.ToSlash(filepath.Join(dir, page))
 }
 
-// walk presses the arrow keys, to the last step and back. It returns what is wrong, such as a step that looks different on the
-// way back.
+// walk presses the arrow keys, to the last step and back. It returns what is wrong, such as a step
+// that looks different on the way back.
 const walk = `(() => {
   const press = key => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
   const look = () => [...document.querySelectorAll('main, .count, #said')].map(e => e.innerHTML.replaceAll(' class=""', '')).join();
@@ -107,7 +108,8 @@ const fit = `(() => {
   return '';
 })()`
 
-// Each page of a trace steps to its end and back, without a complaint of the browser, in a wide window and on a telephone.
+// Each page of a trace steps to its end and back, without a complaint of the browser, in a wide
+// window and on a telephone.
 func TestTracesStep(t *testing.T) {
 	pages := pagesOf(t)
 	ctx, complaints := browser(t)
@@ -126,7 +128,8 @@ func TestTracesStep(t *testing.T) {
 	}
 }
 
-// Keys and buttons go to the same steps, and the state of a step does not depend on how one got there.
+// Keys and buttons go to the same steps, and the state of a step does not depend on how one got
+// there.
 func TestKeysAndButtons(t *testing.T) {
 	pagesOf(t)
 	ctx, complaints := browser(t)

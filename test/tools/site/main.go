@@ -1,5 +1,6 @@
-// Command site builds a static site: every Markdown page of the repository in HTML, every trace as a page that steps through it, and an
-// index of the traces that can be filtered. Pages link to each other by relative paths, so the site works from a folder, too.
+// Command site builds a static site: every Markdown page of the repository in HTML, every trace as
+// a page that steps through it, and an index of the traces that can be filtered. Pages link to each
+// other by relative paths, so the site works from a folder, too.
 //
 //	go -C test/tools/site run . -out ../../../dist/site
 package main
@@ -136,7 +137,8 @@ func nav(from string) string {
 	return b.String()
 }
 
-// relative returns the link from one file to another, both from the top of the site or of the repository.
+// relative returns the link from one file to another, both from the top of the site or of the
+// repository.
 func relative(from, to string) string {
 	rel, err := filepath.Rel(path.Dir(from), to)
 	if err != nil {

@@ -26,7 +26,8 @@ var shownTrace = regexp.MustCompile("(?s)<!-- from (\\S+\\.txt) -->\n```\\w*\n.*
 // drawnTrace is the picture of a trace in a page of an incident.
 var drawnTrace = regexp.MustCompile(`!\[[^\]]*\]\(pictures/([\w-]+)\.svg\)\n`)
 
-// picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text would be too small to read.
+// picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text
+// would be too small to read.
 var picture = regexp.MustCompile(`<p>(<img src="[^"]+\.svg"[^>]*>)</p>`)
 
 // document makes a page of a Markdown file.
@@ -127,7 +128,8 @@ func (s *site) asset(file, to string) {
 	}
 }
 
-// anchors makes the names of headings as GitHub does: in small letters, with hyphens for spaces, without punctuation.
+// anchors makes the names of headings as GitHub does: in small letters, with hyphens for spaces,
+// without punctuation.
 type anchors struct{ used map[string]int }
 
 func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {

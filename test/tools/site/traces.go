@@ -19,7 +19,8 @@ type entry struct{ name, page, folder, program, purpose string }
 // linksMark stands in the page of a trace where a site puts its links.
 const linksMark = "<!-- links of a site -->"
 
-// record makes a page of each trace. A trace for a program that only a test has is shown as its file says, and not run.
+// record makes a page of each trace. A trace for a program that only a test has is shown as its
+// file says, and not run.
 func (s *site) record() error {
 	for _, file := range s.files {
 		if path.Ext(file) != ".txt" || !strings.Contains(file, "testdata/") {

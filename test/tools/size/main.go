@@ -1,5 +1,6 @@
-// Command size counts what a reader of this repository has in front of them: lines, exported names, words, modules, and
-// what proves the rules (traces, rows of docs/states.md, mutations). It reads the files that git tracks.
+// Command size counts what a reader of this repository has in front of them: lines, exported names,
+// words, modules, and what proves the rules (traces, rows of docs/states.md, mutations). It reads
+// the files that git tracks.
 package main
 
 import (
@@ -207,7 +208,8 @@ func public(file string) bool {
 	return true
 }
 
-// exported counts exported types, functions, variables and constants. Methods and fields are not counted.
+// exported counts exported types, functions, variables and constants. Methods and fields are not
+// counted.
 func exported(file *ast.File) int {
 	n := 0
 	count := func(name *ast.Ident) {

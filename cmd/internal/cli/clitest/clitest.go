@@ -13,8 +13,8 @@ import (
 // Limit is how long a test waits for what must come. It is long, because a machine may be slow.
 const Limit = 2 * time.Minute
 
-// AtHome runs the tests in an environment without the configuration of the machine's user. The tests run in parallel, so they cannot
-// do this one by one.
+// AtHome runs the tests in an environment without the configuration of the machine's user. The
+// tests run in parallel, so they cannot do this one by one.
 func AtHome(m *testing.M) (status int) {
 	home, err := os.MkdirTemp("", "relist-test")
 	if err != nil {
@@ -29,7 +29,8 @@ func AtHome(m *testing.M) (status int) {
 	return m.Run()
 }
 
-// Output is what a command writes, and can be waited for. Any number of goroutines may use it at the same time.
+// Output is what a command writes, and can be waited for. Any number of goroutines may use it at
+// the same time.
 type Output struct {
 	mu      sync.Mutex
 	buf     bytes.Buffer

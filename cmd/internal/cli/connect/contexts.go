@@ -12,8 +12,9 @@ import (
 	"github.com/relist-go/relist/internal/files"
 )
 
-// Contexts returns the names of the contexts of the kubeconfig that the flags choose, sorted. A file that cannot be read
-// has none, and a name with a space or a control character is left out: the names are for the completion of a shell.
+// Contexts returns the names of the contexts of the kubeconfig that the flags choose, sorted. A
+// file that cannot be read has none, and a name with a space or a control character is left out:
+// the names are for the completion of a shell.
 func (f *Flags) Contexts() []string {
 	var names []string
 	for _, path := range f.kubeconfigs() {

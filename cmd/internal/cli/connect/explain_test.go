@@ -105,7 +105,8 @@ func TestExplainAProxy(t *testing.T) {
 	}
 }
 
-// closedPort returns an address at which nobody listens, and nobody else can until the test ends: its port is that of a connection.
+// closedPort returns an address at which nobody listens, and nobody else can until the test ends:
+// its port is that of a connection.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -32,15 +32,17 @@ type Delta struct {
 	// Changes are the fields that differ from what the mirror had, if somebody asked for them.
 	Changes []Change `json:"changes,omitempty"`
 
-	// Initial says that the object belongs to the first list, or that a later list brought it as it was.
+	// Initial says that the object belongs to the first list, or that a later list brought it as it
+	// was.
 	Initial bool `json:"-"`
 
-	// Object and Before are the object as the server sent it, and what the mirror had before: nil if nothing. They must
-	// not be changed.
+	// Object and Before are the object as the server sent it, and what the mirror had before: nil
+	// if nothing. They must not be changed.
 	Object, Before []byte `json:"-"`
 }
 
-// Change is a field that has changed. If the field is new, Old is empty. If the field is gone, New is empty.
+// Change is a field that has changed. If the field is new, Old is empty. If the field is gone, New
+// is empty.
 type Change struct {
 	Path string          `json:"path"` // such as .spec.containers[0].image
 	Old  json.RawMessage `json:"old,omitempty"`
@@ -101,7 +103,8 @@ type Problem struct {
 	Message string `json:"message"`
 	Key     string `json:"key,omitempty"`
 
-	// Outage says that a delay follows, and that the problem is told as the outage that begins or goes on with it.
+	// Outage says that a delay follows, and that the problem is told as the outage that begins or
+	// goes on with it.
 	Outage bool `json:"-"`
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// Colours are some of the eight basic ones: not white and black, which are the background of one terminal or the other, and
-// not yellow, cyan and blue, which are pale on one of them. Green is pale on white in the palette of xterm, but not in newer
-// ones. Only the words that name what happened are painted, so that the text can be read whatever the colours look like.
-// Source: ECMA-48, 8.3.117 SGR.
+// Colours are some of the eight basic ones: not white and black, which are the background of one
+// terminal or the other, and not yellow, cyan and blue, which are pale on one of them. Green is
+// pale on white in the palette of xterm, but not in newer ones. Only the words that name what
+// happened are painted, so that the text can be read whatever the colours look like. Source:
+// ECMA-48, 8.3.117 SGR.
 const (
 	red     = "\x1b[31m"
 	green   = "\x1b[32m"
@@ -35,8 +36,9 @@ type layout struct {
 	width int // columns, 0 for no limit
 }
 
-// appendText writes a line with the time since the start. A summary is a table, which needs none. Each kind of
-// line makes its text safe for a terminal. appendText does it again, so that no kind can forget it.
+// appendText writes a line with the time since the start. A summary is a table, which needs none.
+// Each kind of line makes its text safe for a terminal. appendText does it again, so that no kind
+// can forget it.
 func (y layout) appendText(b []byte, since time.Duration, resource string, l Line) []byte {
 	if _, is := l.(Summary); is {
 		title := "summary"
@@ -129,9 +131,9 @@ func value(text []byte) string {
 	return s
 }
 
-// wrap breaks the lines of a text between words so that they fit. Each line after the first is indented as given. A word
-// that is too long even for that is indented less; if it is longer than a whole line, the terminal breaks it. Each text ends
-// with a line break.
+// wrap breaks the lines of a text between words so that they fit. Each line after the first is
+// indented as given. A word that is too long even for that is indented less; if it is longer than a
+// whole line, the terminal breaks it. Each text ends with a line break.
 func (y layout) wrap(text string, indent int) string {
 	if y.width <= 0 || utf8.RuneCountInString(text) <= y.width { // this holds for each of its lines, too
 		return text
@@ -171,8 +173,8 @@ func cutWord(s string) (word, rest string) {
 	return s, ""
 }
 
-// Wrap breaks the lines of a text between words so that they fit into width columns. Each line after the first is indented.
-// If width is zero, text is returned as it is.
+// Wrap breaks the lines of a text between words so that they fit into width columns. Each line
+// after the first is indented. If width is zero, text is returned as it is.
 func Wrap(text string, width, indent int) string { return layout{width: width}.wrap(text, indent) }
 
 // Cut shortens a line to a number of columns, between words if it can, and marks the end.

@@ -102,8 +102,8 @@ func TestChangesStandBelowTheirObject(t *testing.T) {
 	}
 }
 
-// Colours are readable on light and dark: the eight basic ones without white, black, and those that are pale on
-// one of them.
+// Colours are readable on light and dark: the eight basic ones without white, black, and those that
+// are pale on one of them.
 func TestColoursAreReadableOnLightAndDark(t *testing.T) {
 	got := printAll(t, Options{Color: true})
 	for _, part := range strings.Split(got, "\x1b[")[1:] {

@@ -24,9 +24,9 @@ func Word(s string) string {
 	return s
 }
 
-// SafeJSON escapes what JSON may hold as it is and nobody can see: DEL and the control characters from U+0080 to U+009F, which a
-// terminal obeys; marks that change the direction of a text, so that it reads as another; and characters without a width.
-// https://trojansource.codes
+// SafeJSON escapes what JSON may hold as it is and nobody can see: DEL and the control characters
+// from U+0080 to U+009F, which a terminal obeys; marks that change the direction of a text, so that
+// it reads as another; and characters without a width. https://trojansource.codes
 func SafeJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, isHidden) {
 		return text

@@ -16,7 +16,8 @@ import (
 // names that requests may be for, besides addresses and localhost.
 func Local(h http.Handler, hosts []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		// No page shows an answer in a frame, runs it, or learns of it what its size and its time tell.
+		// No page shows an answer in a frame, runs it, or learns of it what its size and its time
+		// tell.
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -44,7 +45,8 @@ func foreign(req *http.Request, hosts []string) error {
 			return fmt.Errorf("the request comes from a page of %q, and the status is for no page of another", origin)
 		}
 	}
-	// https://www.w3.org/TR/fetch-metadata/: who follows a link sees the answer, and the page that has the link does not.
+	// https://www.w3.org/TR/fetch-metadata/: who follows a link sees the answer, and the page that
+	// has the link does not.
 	switch site := req.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
 	default:

@@ -1,4 +1,5 @@
-// Package web serves HTTP on an address for programs on the same machine or network, and refuses web pages of somebody else.
+// Package web serves HTTP on an address for programs on the same machine or network, and refuses
+// web pages of somebody else.
 //
 // Begin with Listen and Local.
 package web

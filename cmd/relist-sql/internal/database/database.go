@@ -1,4 +1,5 @@
-// Package database is the databases that relist-sql keeps copies in, and reads: a file of SQLite, or a schema of PostgreSQL.
+// Package database is the databases that relist-sql keeps copies in, and reads: a file of SQLite,
+// or a schema of PostgreSQL.
 //
 // Begin with Parse. Open is for writing, and Read for reading.
 package database
@@ -27,7 +28,8 @@ type Place struct {
 // DefaultSchema is the schema of PostgreSQL that has the tables.
 const DefaultSchema = "relist"
 
-// Parse reads sqlite:FILE, postgres://... or postgresql://.... If bare is true, any other text is a file of SQLite, too.
+// Parse reads sqlite:FILE, postgres://... or postgresql://.... If bare is true, any other text is a
+// file of SQLite, too.
 func Parse(text string, bare bool) (Place, error) {
 	want := "sqlite:FILE or postgres://USER@HOST/DATABASE"
 	if bare {
@@ -69,8 +71,9 @@ type DB interface {
 	// Check returns an error if the database cannot store an object.
 	Check(object []byte) error
 
-	// Lead calls run when no other program leads. If that is over because the database is away, it tells lost, and tries again:
-	// another program may lead then, and when that ends, run is called again. PostgreSQL only.
+	// Lead calls run when no other program leads. If that is over because the database is away, it
+	// tells lost, and tries again: another program may lead then, and when that ends, run is called
+	// again. PostgreSQL only.
 	Lead(ctx context.Context, run func(context.Context) error, lost func(error)) error
 
 	Close() error
@@ -110,13 +113,15 @@ type Stream struct {
 
 // Reader reads a database, and cannot write.
 type Reader interface {
-	// Query runs one statement. Begin is called with the names of the columns, and then row with each row.
+	// Query runs one statement. Begin is called with the names of the columns, and then row with
+	// each row.
 	Query(ctx context.Context, statement string, begin func(columns []string) error, row func(cells []Cell) error) error
 
 	// Streams returns the copies, by table and label, all as they were at one moment.
 	Streams(ctx context.Context) ([]Stream, error)
 
-	// Identities returns the state of a copy, and what identifies the row of each key, both as they were at one moment.
+	// Identities returns the state of a copy, and what identifies the row of each key, both as they
+	// were at one moment.
 	Identities(ctx context.Context, of Stream) (durable.State, map[string]source.Meta, error)
 
 	// Check returns an error if a file is damaged.

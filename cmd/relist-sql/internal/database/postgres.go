@@ -96,7 +96,8 @@ func (r *postgresReader) Close() error { return r.conn.Close(context.Background(
 
 // Query implements [Reader]. Values come as text, as psql shows them.
 func (r *postgresReader) Query(ctx context.Context, statement string, begin func([]string) error, row func([]Cell) error) error {
-	// A DO block could end a transaction that it has begun, and begin one that writes. It cannot end this one.
+	// A DO block could end a transaction that it has begun, and begin one that writes. It cannot
+	// end this one.
 	tx, err := r.conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return err
@@ -136,8 +137,9 @@ func (r *postgresReader) Query(ctx context.Context, statement string, begin func
 	return nil
 }
 
-// rights returns told, which says what err says. If the role may not use the schema, it adds that, and what to do: PostgreSQL looks for
-// tables elsewhere then, and does not find them. There must be no transaction.
+// rights returns told, which says what err says. If the role may not use the schema, it adds that,
+// and what to do: PostgreSQL looks for tables elsewhere then, and does not find them. There must be
+// no transaction.
 func (r *postgresReader) rights(ctx context.Context, err, told error) error {
 	var from *pgconn.PgError
 	if !errors.As(err, &from) || from.Code != "42P01" && from.Code != "42501" { // undefined_table, insufficient_privilege

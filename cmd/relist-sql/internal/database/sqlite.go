@@ -64,7 +64,8 @@ func readSQLite(p Place) (Reader, error) {
 
 func (r *sqliteReader) Close() error { return r.conn.Close() }
 
-// onlyThisFile refuses statements that open or make other files: ATTACH, and VACUUM INTO, which attaches what it makes.
+// onlyThisFile refuses statements that open or make other files: ATTACH, and VACUUM INTO, which
+// attaches what it makes.
 type onlyThisFile struct{}
 
 // Authorize implements [driver.Authorizer].

@@ -1,5 +1,6 @@
-// Package metrics counts what reflectors do, and writes metrics as Prometheus reads them. The names, the labels and the help are those
-// of the module prometheus/, which relist-sql does not require: test/prometheus compares them.
+// Package metrics counts what reflectors do, and writes metrics as Prometheus reads them. The
+// names, the labels and the help are those of the module prometheus/, which relist-sql does not
+// require: test/prometheus compares them.
 package metrics
 
 import (
@@ -37,8 +38,8 @@ var counted = []family{
 	{"relist_verified_differences_total", "counter", "", "Objects that such a comparison has found to differ.", []string{""}},
 }
 
-// serverClass is no class of the reflector, because it tries again, and that helps when the server is back. The module prometheus/
-// has it, too.
+// serverClass is no class of the reflector, because it tries again, and that helps when the server
+// is back. The module prometheus/ has it, too.
 const serverClass = "server"
 
 // Counts counts what a reflector does, for /metrics.

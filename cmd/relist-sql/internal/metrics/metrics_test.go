@@ -51,8 +51,8 @@ func TestCounts(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite testdata/metrics.txt")
 
-// The page has every metric, with every label. The tests of the module prometheus/ read it with Prometheus' own parsers, and
-// compare it with what that module shows of the same.
+// The page has every metric, with every label. The tests of the module prometheus/ read it with
+// Prometheus' own parsers, and compare it with what that module shows of the same.
 func TestPage(t *testing.T) {
 	const page = "testdata/metrics.txt"
 	var c Counts

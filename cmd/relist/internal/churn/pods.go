@@ -2,7 +2,8 @@ package churn
 
 import "fmt"
 
-// FillPods creates n Pods in several namespaces: replicas of a few programs, spread over ten nodes. Nothing changes them.
+// FillPods creates n Pods in several namespaces: replicas of a few programs, spread over ten nodes.
+// Nothing changes them.
 func FillPods(server Server, n int) error {
 	programs := []struct{ name, image string }{{"web", "shop/web:1.4"}, {"cart", "shop/cart:2.0"}, {"search", "shop/search:0.9"}}
 	for i := range n {

@@ -1,8 +1,10 @@
-// Package demo mirrors an API server that misbehaves on purpose, and checks that the copy is right in the end.
+// Package demo mirrors an API server that misbehaves on purpose, and checks that the copy is right
+// in the end.
 //
-// The server is apitest with two replicas, on loopback. The client is an informer, made as any program makes one. A list of scenes
-// breaks one thing after another. Each waits until the client has met the fault, and has what was changed after it, so that a slow
-// machine takes longer and misses nothing.
+// The server is apitest with two replicas, on loopback. The client is an informer, made as any
+// program makes one. A list of scenes breaks one thing after another. Each waits until the client
+// has met the fault, and has what was changed after it, so that a slow machine takes longer and
+// misses nothing.
 //
 // Begin with Run, and scenes.go.
 package demo
@@ -60,8 +62,8 @@ type demo struct {
 	missed  bool         // a fault was not met
 }
 
-// Run shows every fault, compares, prints the result, and returns nil if the copy matches and every fault was met. It takes as long as
-// it is given, or longer if the faults do.
+// Run shows every fault, compares, prints the result, and returns nil if the copy matches and every
+// fault was met. It takes as long as it is given, or longer if the faults do.
 func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err error) {
 	d := &demo{out: out, tally: tally{counts: map[string]int{}}}
 	d.server = apitest.New(apitest.Options{BookmarkPeriod: bookmarks, FreshnessTimeout: freshness, Log: d.tally.answered})
@@ -106,7 +108,8 @@ func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err 
 	return d.conclude()
 }
 
-// connect makes the client. HTTP/2, because only its pings, and those of a WebSocket, find a connection that is silently dead.
+// connect makes the client. HTTP/2, because only its pings, and those of a WebSocket, find a
+// connection that is silently dead.
 func (d *demo) connect(url string) (*transport.Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:          url,
@@ -185,7 +188,8 @@ func (d *demo) show(ctx context.Context, s scene) {
 	d.out.Print(report.Recovered{Name: s.name, Seconds: took, Message: s.repaired})
 }
 
-// touch changes n objects, and waits until the copy has that and everything before it, deletions were told, and a watch is open.
+// touch changes n objects, and waits until the copy has that and everything before it, deletions
+// were told, and a watch is open.
 func (d *demo) touch(ctx context.Context, n int) error {
 	version, err := d.changes.Touch(n)
 	if err != nil {

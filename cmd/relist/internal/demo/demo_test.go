@@ -39,7 +39,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A fault that does not come about is a failure of the whole, and so is an object that the copy lacks.
+// A fault that does not come about is a failure of the whole, and so is an object that the copy
+// lacks.
 func TestFailures(t *testing.T) {
 	server := apitest.New(apitest.Options{})
 	defer server.Close()

@@ -92,8 +92,8 @@ func cutTwice(ctx context.Context, d *demo) error {
 	})(ctx, d)
 }
 
-// away refuses connections, changes five objects once the client has noticed, and lets it come back. The window does not reach back to
-// these changes, so that no watch can tell of them.
+// away refuses connections, changes five objects once the client has noticed, and lets it come
+// back. The window does not reach back to these changes, so that no watch can tell of them.
 func away(change func(c *churn.Churner, n int) (string, error)) step {
 	refuse := meet(refused, func(_ context.Context, d *demo) error {
 		return d.server.Refuse(0) //nolint:contextcheck // closing one takes none, either
@@ -108,8 +108,9 @@ func away(change func(c *churn.Churner, n int) (string, error)) step {
 	}
 }
 
-// expire cuts the watch, and answers the next request of each of these verbs with 410. A watch after a cut begins before the last
-// events. If the server no longer has these, another watch begins behind them, so two watches are answered.
+// expire cuts the watch, and answers the next request of each of these verbs with 410. A watch
+// after a cut begins before the last events. If the server no longer has these, another watch
+// begins behind them, so two watches are answered.
 func expire(verbs ...string) step {
 	return func(_ context.Context, d *demo) error {
 		for _, verb := range verbs {

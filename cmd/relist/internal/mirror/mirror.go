@@ -36,8 +36,9 @@ type Options struct {
 	// consumer's. If nil, nobody is.
 	Report func(report.Line)
 
-	// Outage is told when requests begin to fail, for each further reason, and when they work again: the
-	// text goes on after the name of the resource. It is called on the reflector's goroutine. If nil, nobody is told.
+	// Outage is told when requests begin to fail, for each further reason, and when they work
+	// again: the text goes on after the name of the resource. It is called on the reflector's
+	// goroutine. If nil, nobody is told.
 	Outage func(text string)
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
@@ -53,7 +54,8 @@ type Mirror struct {
 	queue  *deltafifo.Queue[*listwatch.Raw]
 	source *reflector.Reflector[*listwatch.Raw]
 
-	// FailEarly: stop ends Run, and hopeless is what it returns then. Both are used on its goroutine alone.
+	// FailEarly: stop ends Run, and hopeless is what it returns then. Both are used on its
+	// goroutine alone.
 	stop     context.CancelFunc
 	hopeless error
 	gaveUp   atomic.Bool
@@ -163,7 +165,8 @@ func (m *Mirror) process(e deltafifo.Entry[*listwatch.Raw]) error {
 	return nil
 }
 
-// isKnown reports whether an object of a list says nothing new: it belongs to the first list, or is as it was.
+// isKnown reports whether an object of a list says nothing new: it belongs to the first list, or is
+// as it was.
 func (m *Mirror) isKnown(o, before *listwatch.Raw) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
-// Diff returns the fields in which two states of an object differ, in the order of the paths. It leaves out two
-// fields that say nothing about the object itself: its resourceVersion, and managedFields, which records who wrote
-// what.
+// Diff returns the fields in which two states of an object differ, in the order of the paths. It
+// leaves out two fields that say nothing about the object itself: its resourceVersion, and
+// managedFields, which records who wrote what.
 func Diff(before, after map[string]any) []report.Change {
 	d := &differ{}
 	cmp.Equal(before, after, cmp.FilterPath(isBookkeeping, cmp.Ignore()), cmp.Reporter(d))
@@ -56,8 +56,8 @@ func (d *differ) Report(r cmp.Result) {
 // plainName is a name that needs no quotes in a path.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// pathOf writes a path as kubectl does: .spec.containers[0].image. The index of an element is its place in the new
-// state, or in the old state if the element is gone.
+// pathOf writes a path as kubectl does: .spec.containers[0].image. The index of an element is its
+// place in the new state, or in the old state if the element is gone.
 func pathOf(path cmp.Path) string {
 	var b strings.Builder
 	for _, s := range path {

@@ -24,8 +24,8 @@ type Change struct {
 // Formats are the words of -o that print objects, and how each prints one.
 var Formats = map[string]func(Change) string{"yaml": yamlOf, "json-object": jsonOf}
 
-// yamlOf returns a document, with what happened in a comment. JSON is YAML, too, and the document is JSON if YAML would hold characters
-// that cannot be seen: only JSON can escape all of them.
+// yamlOf returns a document, with what happened in a comment. JSON is YAML, too, and the document
+// is JSON if YAML would hold characters that cannot be seen: only JSON can escape all of them.
 func yamlOf(c Change) string {
 	object := plain(c.Object)
 	text, err := yaml.JSONToYAML(object)
@@ -45,8 +45,8 @@ func yamlOf(c Change) string {
 
 func isHidden(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
 
-// escapeHidden escapes characters of JSON that cannot be seen, as YAML does: JSON has two escapes for a character beyond U+FFFF, which
-// are no character in YAML.
+// escapeHidden escapes characters of JSON that cannot be seen, as YAML does: JSON has two escapes
+// for a character beyond U+FFFF, which are no character in YAML.
 func escapeHidden(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) { // it is UTF-8: encoding/json has made it

@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 )
 
-// Object returns the JSON of an object as maps, slices and plain values, with whole numbers as int64. If the object
-// names no kind, as in a list, it gets that of gvk.
+// Object returns the JSON of an object as maps, slices and plain values, with whole numbers as
+// int64. If the object names no kind, as in a list, it gets that of gvk.
 func Object(raw []byte, gvk schema.GroupVersionKind) (map[string]any, error) {
 	var object map[string]any
 	if err := utiljson.Unmarshal(raw, &object); err != nil {
@@ -36,7 +36,8 @@ func Object(raw []byte, gvk schema.GroupVersionKind) (map[string]any, error) {
 // encode returns a value as JSON on one line. Whatever is in it, all characters can be seen.
 func encode(v any) []byte { return report.SafeJSON(plain(v)) }
 
-// plain returns a value as JSON on one line, with its characters as they are, except for the control characters of ASCII.
+// plain returns a value as JSON on one line, with its characters as they are, except for the
+// control characters of ASCII.
 func plain(v any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

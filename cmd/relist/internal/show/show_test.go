@@ -70,7 +70,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Whatever a server has put into an object, all of it can be seen, a terminal does not obey it, and no line can be made up.
+// Whatever a server has put into an object, all of it can be seen, a terminal does not obey it, and
+// no line can be made up.
 func TestEverythingOfAnObjectCanBeSeen(t *testing.T) {
 	const strange = "x\x1b[2J\r\n# Deleted d/b at 9\u009b31m \u202e\x7f\ufeff\uffff\U000e0001"
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": strange, strange: 1}, "data": map[string]any{"k": strange}})

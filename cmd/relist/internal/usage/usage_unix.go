@@ -31,10 +31,10 @@ func Now() Usage {
 	return u
 }
 
-// peakRSS reads VmHWM. On Linux ru_maxrss includes what the process was before exec,
-// a copy of its parent: started by a large program, a small one looks large. Other systems have no such file, and nothing better than
-// ru_maxrss.
-// Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
+// peakRSS reads VmHWM. On Linux ru_maxrss includes what the process was before exec, a copy of its
+// parent: started by a large program, a small one looks large. Other systems have no such file, and
+// nothing better than ru_maxrss. Source:
+// https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
 func peakRSS() int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {

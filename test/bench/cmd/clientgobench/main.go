@@ -30,8 +30,8 @@ var mediaTypes = map[objects.Format]string{
 }
 
 func connect(access cases.Access, c cases.Case) (cases.Client, error) {
-	// By default, client-go gets the first state by watch. An environment variable changes that, if it is set before the
-	// first use.
+	// By default, client-go gets the first state by watch. An environment variable changes that, if
+	// it is set before the first use.
 	if c.Spec.Initial == cases.ByList {
 		if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
 			return nil, err

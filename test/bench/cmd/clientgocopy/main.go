@@ -1,9 +1,9 @@
-// Command clientgocopy copies Pods into a database with an informer of client-go, in the way its users do, for the cases of package
-// cases that have a database.
+// Command clientgocopy copies Pods into a database with an informer of client-go, in the way its
+// users do, for the cases of package cases that have a database.
 //
-// Handlers queue the changes. A writer writes them in transactions of 500 rows, or of what came in 100 ms. The informer does not know
-// what was deleted while the program did not run, so after its first list the program reads all keys, and deletes the rows that the
-// list lacks.
+// Handlers queue the changes. A writer writes them in transactions of 500 rows, or of what came in
+// 100 ms. The informer does not know what was deleted while the program did not run, so after its
+// first list the program reads all keys, and deletes the rows that the list lacks.
 package main
 
 import (
@@ -55,7 +55,8 @@ type table interface {
 
 type row struct{ key, namespace, name, uid, version, object string }
 
-// Transactions are committed when they have batchRows, or batchDelay after the first change of one came.
+// Transactions are committed when they have batchRows, or batchDelay after the first change of one
+// came.
 const (
 	batchRows  = 500
 	batchDelay = 100 * time.Millisecond
@@ -120,7 +121,8 @@ func dropManagedFields(obj any) (any, error) {
 	return obj, nil
 }
 
-// change is what a handler has queued: a Pod, the key of one that is gone, or that the first list is complete.
+// change is what a handler has queued: a Pod, the key of one that is gone, or that the first list
+// is complete.
 type change struct {
 	pod    *corev1.Pod
 	gone   string

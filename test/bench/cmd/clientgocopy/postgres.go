@@ -6,7 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresTable is a table as durable/postgres makes it. The upserts of a transaction are sent together.
+// postgresTable is a table as durable/postgres makes it. The upserts of a transaction are sent
+// together.
 type postgresTable struct {
 	ctx   context.Context //nolint:containedctx // of the program
 	conn  *pgx.Conn

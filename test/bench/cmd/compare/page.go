@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// pages have the figures of all sections: those of a case in the row that starts with <a id="name"></a>, and other tables between two
-// comments.
+// pages have the figures of all sections: those of a case in the row that starts with <a
+// id="name"></a>, and other tables between two comments.
 var pages = []string{"../../docs/performance.md", "../../docs/transports.md"}
 
 // update writes a report into the first page that has a place for it.
@@ -40,7 +40,8 @@ func replaceSection(page, name, text string) (string, bool) {
 	return before + begin + "\n" + text + "\n" + end + after, found && closed
 }
 
-// fillRow writes the figures of a case into its row. The head of the table has their names, so the page says what it shows.
+// fillRow writes the figures of a case into its row. The head of the table has their names, so the
+// page says what it shows.
 func fillRow(page, name string, cell func(figure string) string) (string, bool) {
 	lines := strings.Split(page, "\n")
 	row := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, rowOf(name)) })

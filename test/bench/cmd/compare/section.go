@@ -15,8 +15,8 @@ type section struct {
 	run         func(ctx context.Context, r *runner) (report, error)
 }
 
-// report is what a section has measured: all of it in Markdown, and for the row of a page each figure by its name, if the section
-// compares the programs.
+// report is what a section has measured: all of it in Markdown, and for the row of a page each
+// figure by its name, if the section compares the programs.
 type report struct {
 	text string
 	cell func(figure string) string

@@ -10,7 +10,8 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// binarySize builds two programs that keep the same six fields of every Pod, and compares their sizes.
+// binarySize builds two programs that keep the same six fields of every Pod, and compares their
+// sizes.
 func binarySize(ctx context.Context, r *runner) (report, error) {
 	relist, err := r.sizeOf(ctx, "../..", "./examples/slim")
 	if err != nil {

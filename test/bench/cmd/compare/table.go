@@ -10,8 +10,8 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// table shows the medians of both programs and their ratio. There is a ratio for each pair of runs that followed each
-// other; the table has the median, the least and the greatest of these.
+// table shows the medians of both programs and their ratio. There is a ratio for each pair of runs
+// that followed each other; the table has the median, the least and the greatest of these.
 func table(all results) string {
 	if len(all[0]) == 0 {
 		return ""
@@ -48,7 +48,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", or nothing if the programs do not have the figure.
+// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", or nothing if the
+// programs do not have the figure.
 func comparison(a, b []float64) string {
 	if len(a) == 0 || len(b) == 0 {
 		return ""

@@ -36,7 +36,8 @@ func (b *bench) build(ctx context.Context) (remove func(), err error) {
 	return func() { _ = os.RemoveAll(dir) }, cmd.Run()
 }
 
-// A process is a program that ends when its input does. It prints a line when it is ready, and perhaps one at its end.
+// A process is a program that ends when its input does. It prints a line when it is ready, and
+// perhaps one at its end.
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser

@@ -1,13 +1,15 @@
-// Command relaybench measures a relay between many informers and a server: what the server has to send, what the relay takes, and how late
-// an event is at its reader. The same informers then read from the server itself.
+// Command relaybench measures a relay between many informers and a server: what the server has to
+// send, what the relay takes, and how late an event is at its reader. The same informers then read
+// from the server itself.
 //
 //	go run ./cmd/relaybench                        # in test/bench; 1,000 informers of relist and 1,000 of client-go
 //	go run ./cmd/relaybench -growth=10,100,1000,5000   # what the relay takes for so many readers
 //	go run ./cmd/relaybench -smoke                 # everything, with few of all: does it work?
 //
-// Each informer follows the Pods of one node, as an agent on that node does, over a connection of its own: HTTP/2 and TLS. The server, the
-// relay and every 250 informers are processes. The server is that of package load, which answers as kube-apiserver does and takes
-// less: so nothing is said of its CPU.
+// Each informer follows the Pods of one node, as an agent on that node does, over a connection of
+// its own: HTTP/2 and TLS. The server, the relay and every 250 informers are processes. The server
+// is that of package load, which answers as kube-apiserver does and takes less: so nothing is said
+// of its CPU.
 package main
 
 import (

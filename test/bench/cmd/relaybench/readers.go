@@ -64,10 +64,12 @@ func (r *reader) sawPod(pod *corev1.Pod) {
 
 func (r *reader) selector() string { return "spec.nodeName=" + r.node }
 
-// kinds are the ways to read. Each returns when the first state is there, and goes on until ctx ends.
+// kinds are the ways to read. Each returns when the first state is there, and goes on until ctx
+// ends.
 var kinds = map[string]func(context.Context, *reader) error{"relist": readRelist, "client-go": readClientGo, "raw": readRaw}
 
-// read is a process of readers. Its input ends with the version of the last change: then it prints how late each was.
+// read is a process of readers. Its input ends with the version of the last change: then it prints
+// how late each was.
 func read(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("readers", flag.ContinueOnError)
 	server := flags.String("server", "", "`URL` of the server")
@@ -172,7 +174,8 @@ var (
 	versioned = []byte(`"resourceVersion":"`)
 )
 
-// readRaw reads a watch, and decodes nothing: so that 5,000 readers leave something of the machine for the relay.
+// readRaw reads a watch, and decodes nothing: so that 5,000 readers leave something of the machine
+// for the relay.
 func readRaw(ctx context.Context, r *reader) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	query := url.Values{"watch": {"true"}, "resourceVersion": {"0"}, "fieldSelector": {r.selector()}}
@@ -182,7 +185,8 @@ func readRaw(ctx context.Context, r *reader) error {
 	}
 	resp, err := client.Do(req)                                       //nolint:bodyclose // it is closed below
 	for begin := time.Now(); err != nil; resp, err = client.Do(req) { //nolint:bodyclose // the same
-		// A server gives up a connection if the client, of which there are thousands on this machine, takes two seconds for its greeting.
+		// A server gives up a connection if the client, of which there are thousands on this
+		// machine, takes two seconds for its greeting.
 		if time.Since(begin) > patience {
 			return err
 		}

@@ -27,7 +27,8 @@ type usage struct {
 	Goroutines     int
 }
 
-// serveRelay is the process of the relay. Everyone may read, so nothing is said of what it takes to ask who a reader is.
+// serveRelay is the process of the relay. Everyone may read, so nothing is said of what it takes to
+// ask who a reader is.
 func serveRelay(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("relay", flag.ContinueOnError)
 	server := flags.String("server", "", "`URL` of the server")

@@ -1,4 +1,5 @@
-// Command relistbench runs a case with relist. See package cases. If its first argument is soak, it runs for a long time instead.
+// Command relistbench runs a case with relist. See package cases. If its first argument is soak, it
+// runs for a long time instead.
 package main
 
 import (

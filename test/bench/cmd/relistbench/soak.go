@@ -17,9 +17,10 @@ import (
 	"github.com/relist-go/relist/test/bench/objects"
 )
 
-// soak runs informers of the load server for a long time, and prints what they take after each interval, as rows of a table. Each
-// informer has a client of its own, as if each were of another cluster. Objects change all the time, so that what a cache does not give
-// back adds up. In each interval, one watch expires, and a tenth of the objects have changed when it lists again.
+// soak runs informers of the load server for a long time, and prints what they take after each
+// interval, as rows of a table. Each informer has a client of its own, as if each were of another
+// cluster. Objects change all the time, so that what a cache does not give back adds up. In each
+// interval, one watch expires, and a tenth of the objects have changed when it lists again.
 //
 //	go run ./cmd/load -pods 20000                                   # prints a URL
 //	go run ./cmd/relistbench soak -server URL -object packed

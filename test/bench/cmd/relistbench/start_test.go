@@ -21,7 +21,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// starter starts informers of the Pods of one server, one after the other, with a checkpoint in a file.
+// starter starts informers of the Pods of one server, one after the other, with a checkpoint in a
+// file.
 type starter struct {
 	pods  *listwatch.Client[*corev1.Pod]
 	file  string
@@ -48,8 +49,8 @@ func newStarter(tb testing.TB, count int) starter {
 	return starter{pods, filepath.Join(tb.TempDir(), "checkpoint"), count}
 }
 
-// start starts an informer, which has synced when start returns. It returns what ends the informer, and the number of objects in
-// lists of everything.
+// start starts an informer, which has synced when start returns. It returns what ends the informer,
+// and the number of objects in lists of everything.
 func (s starter) start(tb testing.TB) (end func() (listed int64)) {
 	tb.Helper()
 	var listed atomic.Int64

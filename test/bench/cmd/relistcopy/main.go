@@ -1,4 +1,5 @@
-// Command relistcopy copies Pods into a database with relist, for the cases of package cases that have a database.
+// Command relistcopy copies Pods into a database with relist, for the cases of package cases that
+// have a database.
 package main
 
 import (
@@ -101,7 +102,8 @@ func openPostgres(ctx context.Context, url string, encode encoder) (durable.Copy
 	return to, db.Close, err
 }
 
-// sentAt returns the time at which the server changed an object, which an annotation has. It is 0 if the object was never changed.
+// sentAt returns the time at which the server changed an object, which an annotation has. It is 0
+// if the object was never changed.
 func sentAt(object []byte) int64 {
 	_, rest, _ := bytes.Cut(object, []byte(`"`+objects.SentAnnotation+`":"`))
 	text, _, _ := bytes.Cut(rest, []byte(`"`))

@@ -17,7 +17,8 @@ const (
 	readIdle    = 30 * time.Second
 	pingTimeout = 15 * time.Second
 
-	// perTransport is below the 100 streams of kube-apiserver, so that no request waits for the end of a watch.
+	// perTransport is below the 100 streams of kube-apiserver, so that no request waits for the end
+	// of a watch.
 	perTransport = 95
 )
 

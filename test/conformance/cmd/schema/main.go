@@ -1,5 +1,6 @@
-// Command schema writes apitest/schema.txt: the messages of Kubernetes' types in protobuf, by reflection over k8s.io/api, which
-// the module of apitest does without. `go run ./cmd/schema >../../apitest/schema.txt` renews it.
+// Command schema writes apitest/schema.txt: the messages of Kubernetes' types in protobuf, by
+// reflection over k8s.io/api, which the module of apitest does without. `go run ./cmd/schema
+// >../../apitest/schema.txt` renews it.
 package main
 
 import (
@@ -98,8 +99,8 @@ func nameOf(t reflect.Type) string {
 	return strings.Join(parts[len(parts)-2:], "/") + "." + t.Name()
 }
 
-// describe adds the message of t and those that it needs. A line is the number, the name in JSON, "" for what is inline, and the type;
-// "?" behind it says that a zero is left out of JSON.
+// describe adds the message of t and those that it needs. A line is the number, the name in JSON,
+// "" for what is inline, and the type; "?" behind it says that a zero is left out of JSON.
 func describe(messages map[string][]string, t reflect.Type) {
 	name := nameOf(t)
 	if _, ok := messages[name]; ok {

@@ -1,13 +1,14 @@
-// Package digest is what the programs of test/conformance/peers have in common with their driver: the digest of a set of
-// ConfigMaps, and the lines in which a program prints it.
+// Package digest is what the programs of test/conformance/peers have in common with their driver:
+// the digest of a set of ConfigMaps, and the lines in which a program prints it.
 //
-// A program prints "COUNT DIGEST" each time that it holds something else than before; it looks ten times a second. It prints
-// "stopped REASON" if its library says that it will not go on. The programs that are not Go write the same lines: this
-// package is the definition.
+// A program prints "COUNT DIGEST" each time that it holds something else than before; it looks ten
+// times a second. It prints "stopped REASON" if its library says that it will not go on. The
+// programs that are not Go write the same lines: this package is the definition.
 //
-// The digest is the first 16 hexadecimal digits of the SHA-256 of all ConfigMaps, ordered by namespace and then name, byte by
-// byte. Each is its namespace, its name, and the keys and values of its data in the order of the keys; a NUL follows each of
-// these strings, and a newline the whole. ConfigMaps whose name begins with "poison" are left out, see [Object.Counts].
+// The digest is the first 16 hexadecimal digits of the SHA-256 of all ConfigMaps, ordered by
+// namespace and then name, byte by byte. Each is its namespace, its name, and the keys and values
+// of its data in the order of the keys; a NUL follows each of these strings, and a newline the
+// whole. ConfigMaps whose name begins with "poison" are left out, see [Object.Counts].
 package digest
 
 import (
@@ -28,8 +29,8 @@ type Object struct {
 	Data            map[string]string
 }
 
-// Counts reports whether a digest covers o. A ConfigMap that is there to be undecodable cannot be compared: clients may drop
-// it, keep its last state, or have a type that any data fits.
+// Counts reports whether a digest covers o. A ConfigMap that is there to be undecodable cannot be
+// compared: clients may drop it, keep its last state, or have a type that any data fits.
 func (o Object) Counts() bool { return !strings.HasPrefix(o.Name, "poison") }
 
 // Line is what a program prints that holds these objects, without the newline.
@@ -52,7 +53,8 @@ func Line(objects []Object) string {
 	return fmt.Sprintf("%d %x", len(objects), sum[:8])
 }
 
-// Print writes the line of what held returns to w each time that it changes, until ctx ends or w fails.
+// Print writes the line of what held returns to w each time that it changes, until ctx ends or w
+// fails.
 func Print(ctx context.Context, w io.Writer, held func() []Object) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

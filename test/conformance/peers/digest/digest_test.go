@@ -2,7 +2,8 @@ package digest
 
 import "testing"
 
-// The lines by which programs in other languages can be checked: printf and sha256sum make the same.
+// The lines by which programs in other languages can be checked: printf and sha256sum make the
+// same.
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
 		objects []Object

@@ -1,8 +1,8 @@
-// Command copy keeps the ConfigMaps of a server in a table, and prints what it does: a line of JSON each. The tests of package sinks
-// run and kill it.
+// Command copy keeps the ConfigMaps of a server in a table, and prints what it does: a line of JSON
+// each. The tests of package sinks run and kill it.
 //
-// It refuses objects that have the text "refuse me", besides those that the database cannot store. If another program takes over, it
-// exits with the status 3.
+// It refuses objects that have the text "refuse me", besides those that the database cannot store.
+// If another program takes over, it exits with the status 3.
 package main
 
 import (
