@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/goexit"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -37,10 +36,10 @@ func (b *batch[T]) add(c Change[T]) {
 }
 
 // last returns the last change of a key.
-func (b *batch[T]) last(key string) (Op, source.Meta, bool) {
+func (b *batch[T]) last(key string) (Op, object.Meta, bool) {
 	i, ok := b.places[key]
 	if !ok {
-		return 0, source.Meta{}, false
+		return 0, object.Meta{}, false
 	}
 	return b.changes[i].Op, b.changes[i].Meta, true
 }
@@ -90,7 +89,7 @@ func (w *writer[T]) Apply(c reflector.Change[T]) error {
 	return nil
 }
 
-func (w *writer[T]) deleteMissing(meta source.Meta) error {
+func (w *writer[T]) deleteMissing(meta object.Meta) error {
 	if meta.ResourceVersion == "" {
 		w.mu.Lock()
 		if row := w.expected[meta.Key]; row.UID == meta.UID {
@@ -222,7 +221,7 @@ func (w *writer[T]) write(tx Tx[T], changes []Change[T]) error {
 				continue
 			}
 			if c.Op != Put {
-				c.Meta = source.Meta{}
+				c.Meta = object.Meta{}
 			}
 			w.expected[c.Meta.Key] = c.Meta
 		}

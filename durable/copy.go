@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -24,7 +24,7 @@ type Copy[T any] interface {
 
 	// Held returns what identifies the row of each key, in the order of keys, and the zero Meta for
 	// a key that has no row. If a transaction is open, Held sees what it has written.
-	Held(ctx context.Context, keys []string) ([]source.Meta, error)
+	Held(ctx context.Context, keys []string) ([]object.Meta, error)
 
 	// Keys returns the keys of the rows, in ascending order of bytes: at most limit keys, all of
 	// them greater than after. It returns none if there are no more. If a transaction is open, Keys
@@ -66,7 +66,7 @@ var ErrFenced = errors.New("another program has opened the copy, and writes to i
 type Change[T any] struct {
 	// Meta identifies the object, as the server sent it. If the object was deleted while nobody
 	// looked, Meta is what the row said.
-	Meta source.Meta
+	Meta object.Meta
 
 	// Object is the object, or its last state if it was deleted. It is the zero T if nobody has
 	// seen that state.

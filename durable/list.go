@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -88,7 +87,7 @@ func (w *writer[T]) dropList() {
 }
 
 // Part implements [reflector.Replacement].
-func (l *list[T]) Part(objects []T, metas []source.Meta) error {
+func (l *list[T]) Part(objects []T, metas []object.Meta) error {
 	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +118,7 @@ func (l *list[T]) Part(objects []T, metas []source.Meta) error {
 // isWritten notes the key of an item, and reports whether its row need not be written. If a key
 // comes twice in one list, the later object is right, and the row may have that of the earlier one
 // by now.
-func (l *list[T]) isWritten(item source.Meta) bool {
+func (l *list[T]) isWritten(item object.Meta) bool {
 	again := l.seen.has(item.Key)
 	l.seen.add(item.Key)
 	if !l.reuse || again {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // thing is what the tests mirror.
@@ -26,7 +26,7 @@ func (o *thing) Size() int { return 1000 }
 
 // row is an object in a place.
 type row struct {
-	meta source.Meta
+	meta object.Meta
 	obj  *thing
 }
 
@@ -101,7 +101,7 @@ func (m *memory) rows() map[string]row {
 	return maps.Clone(m.place.rows)
 }
 
-func (m *memory) Held(ctx context.Context, keys []string) (metas []source.Meta, err error) {
+func (m *memory) Held(ctx context.Context, keys []string) (metas []object.Meta, err error) {
 	err = m.call("held", func() error {
 		rows := m.rows()
 		for _, key := range keys {

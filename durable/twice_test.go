@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // twice sends the first object of a list twice, from the second list on: first as it might be on
@@ -35,12 +36,12 @@ func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*source.Page
 	}
 	other, meta := *page.Items[0], page.Metas[0]
 	other.ResourceVersion, meta.ResourceVersion = "9000", "9000"
-	page.Items, page.Metas = append([]*thing{&other}, page.Items...), append([]source.Meta{meta}, page.Metas...)
+	page.Items, page.Metas = append([]*thing{&other}, page.Items...), append([]object.Meta{meta}, page.Metas...)
 	return page, nil
 }
 
 func (l *twice) ListParts(
-	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, source.Meta, bool), part func(source.Part[*thing]) error,
+	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, object.Meta, bool), part func(source.Part[*thing]) error,
 ) (*source.Page[*thing], error) {
 	page, err := l.List(ctx, opts)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -30,7 +29,7 @@ type writer[T object.Object] struct {
 	batch    batch[T]
 	list     *list[T] // that the reflector is reading; nil if none
 	timer    *time.Timer
-	expected map[string]source.Meta // the rows of the keys that the reflector asks for next
+	expected map[string]object.Meta // the rows of the keys that the reflector asks for next
 }
 
 var (
@@ -83,7 +82,7 @@ func (w *writer[T]) finish(ctx context.Context) {
 func (*writer[T]) Get(string) (obj T, ok bool) { return obj, false }
 
 // Meta implements [reflector.Holder].
-func (w *writer[T]) Meta(key string) (source.Meta, bool) {
+func (w *writer[T]) Meta(key string) (object.Meta, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.meta(key)
@@ -91,7 +90,7 @@ func (w *writer[T]) Meta(key string) (source.Meta, bool) {
 
 // meta returns what is known about the row of a key. If a row may be of another shape, its version
 // is not told: an object of that version would be taken for the same, and would not be written.
-func (w *writer[T]) meta(key string) (source.Meta, bool) {
+func (w *writer[T]) meta(key string) (object.Meta, bool) {
 	if how, meta, ok := w.batch.last(key); ok {
 		return meta, how == Put
 	}
@@ -129,7 +128,7 @@ func (w *writer[T]) lookUp(keys []string) {
 		return
 	}
 	if w.expected == nil {
-		w.expected = make(map[string]source.Meta, len(keys))
+		w.expected = make(map[string]object.Meta, len(keys))
 	}
 	for i, key := range keys {
 		w.expected[key] = metas[i]

@@ -301,7 +301,7 @@ type scopedList[T object.Object] struct {
 	sink scopedSink[T]
 }
 
-func (l scopedList[T]) Part(objects []T, metas []source.Meta) error {
+func (l scopedList[T]) Part(objects []T, metas []object.Meta) error {
 	for _, obj := range objects {
 		if err := l.sink.check(obj); err != nil {
 			return err

@@ -43,7 +43,7 @@ func (a addresses) At(string, func() reflector.Point) {}
 // listed is a list while it arrives.
 type listed struct{ old, new addresses }
 
-func (l listed) Part(pods []*Pod, metas []source.Meta) error {
+func (l listed) Part(pods []*Pod, metas []object.Meta) error {
 	for i, pod := range pods {
 		l.new[metas[i].Key] = pod.Status.PodIP
 	}

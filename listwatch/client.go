@@ -168,7 +168,7 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*source.
 // ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of
 // objects, except the last one of a page.
 func (c *Client[T]) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, source.Meta, bool), part func(source.Part[T]) error,
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, object.Meta, bool), part func(source.Part[T]) error,
 ) (*source.Page[T], error) {
 	var refused error
 	page, err := c.list(ctx, opts, pageOptions[T]{known: known, part: func(p source.Part[T]) error {
@@ -237,7 +237,7 @@ func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (source.
 // name for a cluster-scoped object. The error is a [source.ObjectError] if the object exists but
 // cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it does not
 // exist. Get ignores the selectors of the resource.
-func (c *Client[T]) Get(ctx context.Context, key string) (T, source.Meta, error) {
+func (c *Client[T]) Get(ctx context.Context, key string) (T, object.Meta, error) {
 	obj, meta, err := c.get(ctx, key)
 	if err != nil {
 		return obj, meta, describe("get "+key+" of", c.gvr.GroupResource().String(), err)
@@ -245,7 +245,7 @@ func (c *Client[T]) Get(ctx context.Context, key string) (T, source.Meta, error)
 	return obj, meta, nil
 }
 
-func (c *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Meta, err error) {
+func (c *Client[T]) get(ctx context.Context, key string) (obj T, meta object.Meta, err error) {
 	namespace, name, err := object.SplitKey(key)
 	if err != nil {
 		return obj, meta, err
@@ -270,11 +270,11 @@ func (c *Client[T]) get(ctx context.Context, key string) (obj T, meta source.Met
 // Do sends a request whose answer is one object, and decodes the answer as Get does, within the
 // same bound; package writer uses it. Do sets Accept and Status of the request. If the server has
 // accepted the request but its answer cannot be used, the error says so.
-func (c *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, source.Meta, error) {
+func (c *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, object.Meta, error) {
 	req.Accept, req.Status = c.decoder.acceptObject(), c.decoder.status()
 	resp, err := c.client.Do(ctx, method, req, body)
 	if err != nil {
-		return *new(T), source.Meta{}, err
+		return *new(T), object.Meta{}, err
 	}
 	obj, meta, err := c.decodeAnswer(resp)
 	if err != nil {
@@ -284,7 +284,7 @@ func (c *Client[T]) Do(ctx context.Context, method string, req transport.Request
 }
 
 // decodeAnswer reads the one object of an answer, and closes it.
-func (c *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta source.Meta, err error) {
+func (c *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta object.Meta, err error) {
 	defer resp.Body.Close()
 	encoding := c.decoder.withMediaType(resp.MediaType)
 	if encoding == nil {

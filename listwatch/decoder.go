@@ -82,7 +82,7 @@ func (d *decoder[T]) checkNamespace(encoding *encoded, data []byte, obj T) error
 // decode returns the object, and its metadata as they were before the transform. If
 // the object cannot be used, decode returns the reason and as much of the metadata
 // as can be read.
-func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (T, source.Meta, *source.ObjectError) {
+func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (T, object.Meta, *source.ObjectError) {
 	obj, meta, bad := d.read(encoding, data, kind)
 	if bad == nil && d.transform != nil {
 		var err error
@@ -96,7 +96,7 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 // read does what decode does before the transform. It calls code of T (UnmarshalJSON, the
 // getters) with bytes from a server, and recovers from a panic there, because one odd
 // object must not end the program.
-func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta source.Meta, bad *source.ObjectError) {
+func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta object.Meta, bad *source.ObjectError) {
 	defer func() {
 		if p := recover(); p != nil {
 			meta = encoding.Identify(data).Meta()
@@ -122,7 +122,7 @@ func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersi
 		meta = encoding.Identify(data).Meta()
 		return *new(T), meta, &source.ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
 	}
-	meta = source.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
+	meta = object.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 	if d.kinds && !kind.Empty() {
 		setMissingKind(obj, kind)
 	}

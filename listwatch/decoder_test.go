@@ -16,7 +16,7 @@ import (
 
 const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`
 
-func decodeWith[T object.Object](t *testing.T, transform func(T) (T, error), data string) (T, source.Meta, *source.ObjectError) {
+func decodeWith[T object.Object](t *testing.T, transform func(T) (T, error), data string) (T, object.Meta, *source.ObjectError) {
 	t.Helper()
 	d, err := newDecoder(transform, nil, false, JSON)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestStructsComeWithoutKind(t *testing.T) {
 	if diff := cmp.Diff(want, obj); diff != "" {
 		t.Errorf("object differs (-want +got):\n%s", diff)
 	}
-	if want := (source.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}); meta != want {
+	if want := (object.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}); meta != want {
 		t.Errorf("meta is %+v, want %+v", meta, want)
 	}
 }
@@ -106,7 +106,7 @@ func TestPanicOfTheTransform(t *testing.T) {
 }
 
 func TestIdentifyTakesWhatItCan(t *testing.T) {
-	for data, want := range map[string]source.Meta{
+	for data, want := range map[string]object.Meta{
 		objectJSON: {Key: "n/a", UID: "u", ResourceVersion: "5"},
 		`{"spec":[1,{"name":"x"}],"metadata":{"labels":{"name":"x"},"name":"a"}}`: {Key: "a"},
 		`{"metadata":{"name":7,"namespace":"n","uid":"u"}}`:                       {UID: "u"},
@@ -155,17 +155,17 @@ func (p *pointerKind) GetObjectKind() schema.ObjectKind { return p.TypeMeta }
 
 func TestPanicWhileDecodingIsAnObjectError(t *testing.T) {
 	_, meta, bad := decodeWith[*pointerMeta](t, nil, `{"kind":"ConfigMap"}`)
-	checkPanic(t, "no metadata", meta, source.Meta{}, bad, "nil pointer")
+	checkPanic(t, "no metadata", meta, object.Meta{}, bad, "nil pointer")
 	_, meta, bad = decodeWith[*panicky](t, nil, objectJSON)
-	checkPanic(t, "UnmarshalJSON", meta, source.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}, bad, "unforeseen")
+	checkPanic(t, "UnmarshalJSON", meta, object.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}, bad, "unforeseen")
 	obj, meta, bad := decodeWith[*pointerKind](t, nil, `{"metadata":{"name":"a"}}`)
-	checkPanic(t, "GetObjectKind", meta, source.Meta{Key: "a"}, bad, "nil pointer")
+	checkPanic(t, "GetObjectKind", meta, object.Meta{Key: "a"}, bad, "nil pointer")
 	if obj != nil {
 		t.Errorf("object is %+v, want none", obj)
 	}
 }
 
-func checkPanic(t *testing.T, name string, meta, want source.Meta, bad *source.ObjectError, text string) {
+func checkPanic(t *testing.T, name string, meta, want object.Meta, bad *source.ObjectError, text string) {
 	t.Helper()
 	if bad == nil || !strings.Contains(bad.Error(), "panic") || !strings.Contains(bad.Error(), text) || bad.Meta != want || meta != want {
 		t.Errorf("%s: got %v with %+v, want a panic over %q with %+v", name, bad, meta, text, want)

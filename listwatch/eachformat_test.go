@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // In every format, and in pages or in one answer, the parts of a list are together what All brings.
@@ -37,7 +38,7 @@ func TestEachInEveryFormat(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, limit %d", name, limit), func(t *testing.T) {
 				var (
 					items []*listwatch.Raw
-					metas []source.Meta
+					metas []object.Meta
 					parts []string
 				)
 				list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p source.Part[*listwatch.Raw]) error {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -108,14 +109,14 @@ func TestListPutsBadItemsAside(t *testing.T) {
 		if len(page.Items) != 2 || page.Items[0].Name != "a" || page.Items[1].Data["k"] != "v" || page.ResourceVersion != "9" {
 			t.Errorf("page is %+v", page)
 		}
-		var got []source.Meta
+		var got []object.Meta
 		for _, bad := range page.Errors {
 			got = append(got, bad.Meta)
 			if errors.Is(bad, io.ErrUnexpectedEOF) {
 				t.Errorf("%v looks like a connection that was cut", bad)
 			}
 		}
-		if diff := cmp.Diff([]source.Meta{{Key: "n/b", UID: "u-b", ResourceVersion: "6"}, {UID: "u-", ResourceVersion: "7"}, {}, {}}, got); diff != "" {
+		if diff := cmp.Diff([]object.Meta{{Key: "n/b", UID: "u-b", ResourceVersion: "6"}, {UID: "u-", ResourceVersion: "7"}, {}, {}}, got); diff != "" {
 			t.Errorf("bad items differ (-want +got):\n%s", diff)
 		}
 	})
@@ -126,8 +127,8 @@ func TestKnownItemsInEachFormat(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, f wireFormat) {
 		list := f.list(f.item(sample{name: "a", version: "5", bad: true}), f.item(sample{name: "b", version: "6", value: "v"}))
 		held := &protoMap{}
-		known := func(key string) (*protoMap, source.Meta, bool) {
-			return held, source.Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
+		known := func(key string) (*protoMap, object.Meta, bool) {
+			return held, object.Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
 		}
 		var items []*protoMap
 		_, err := source.EachKnown(t.Context(), f.serve(t, transport.Config{}, list, ""), metav1.ListOptions{}, known, func(p source.Part[*protoMap]) error {
@@ -162,7 +163,7 @@ func TestGetInEachFormat(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, f wireFormat) {
 		r := f.serve(t, transport.Config{}, f.alone(sample{kind: "ConfigMap", name: "a", version: "5", value: "v"}), "")
 		obj, meta, err := r.Get(t.Context(), "n/a")
-		if err != nil || obj.Data["k"] != "v" || obj.Kind != "" || meta != (source.Meta{Key: "n/a", UID: "u-a", ResourceVersion: "5"}) {
+		if err != nil || obj.Data["k"] != "v" || obj.Kind != "" || meta != (object.Meta{Key: "n/a", UID: "u-a", ResourceVersion: "5"}) {
 			t.Errorf("got %+v, %+v, %v", obj, meta, err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 func TestGet(t *testing.T) {
@@ -24,7 +25,7 @@ func TestGet(t *testing.T) {
 	if asked != "/api/v1/namespaces/n/configmaps/a" {
 		t.Errorf("asked for %s", asked)
 	}
-	if obj.Data["k"] != "v" || meta != (source.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}) {
+	if obj.Data["k"] != "v" || meta != (object.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}) {
 		t.Errorf("got %+v, %+v", obj, meta)
 	}
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // knownFrom returns what a caller that holds these objects tells of them.
-func knownFrom(held ...*configMap) func(key string) (*configMap, source.Meta, bool) {
-	return func(key string) (*configMap, source.Meta, bool) {
+func knownFrom(held ...*configMap) func(key string) (*configMap, object.Meta, bool) {
+	return func(key string) (*configMap, object.Meta, bool) {
 		for _, obj := range held {
 			if object.Key(obj) == key {
-				return obj, source.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
+				return obj, object.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
 			}
 		}
-		return nil, source.Meta{}, false
+		return nil, object.Meta{}, false
 	}
 }
 
@@ -94,9 +94,9 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		fmt.Fprintf(&text, `{"metadata":{"name":%q,"namespace":"n","uid":"u","resourceVersion":%q,"labels":{"app":"web","tier":"front"}},"data":{"k":"v"}}`, obj.Name, obj.ResourceVersion)
 	}
 	text.WriteString(`]}`)
-	known := func(key string) (*configMap, source.Meta, bool) {
+	known := func(key string) (*configMap, object.Meta, bool) {
 		obj, ok := held[key]
-		return obj, source.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
+		return obj, object.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
 	}
 	d, err := newDecoder[*configMap](nil, nil, false, JSON)
 	if err != nil {
@@ -128,8 +128,8 @@ func FuzzKnown(f *testing.F) {
 		if bad != nil || !jsontext.Value(item).IsValid() {
 			return
 		}
-		asked := source.Meta{}
-		_, _, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, source.Meta, bool) {
+		asked := object.Meta{}
+		_, _, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, object.Meta, bool) {
 			asked.Key = key
 			return obj, meta, true
 		})

@@ -17,7 +17,7 @@ import (
 
 // pageOptions are what a caller wants of a page.
 type pageOptions[T any] struct {
-	known   func(key string) (T, source.Meta, bool) // nil: the caller has none of the objects
+	known   func(key string) (T, object.Meta, bool) // nil: the caller has none of the objects
 	shard   *shard                                  // nil: any object
 	part    func(source.Part[T]) error              // takes the objects while they arrive; nil: they are in the page
 	earlier expected                                // the kind of the items, as earlier pages have told it
@@ -166,7 +166,7 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 	return p.add(obj, meta)
 }
 
-func (p *pageDecoder[T]) add(obj T, meta source.Meta) error {
+func (p *pageDecoder[T]) add(obj T, meta object.Meta) error {
 	p.page.Items = append(p.page.Items, obj)
 	p.page.Metas = append(p.page.Metas, meta)
 	return p.shard.check(meta)
@@ -235,7 +235,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 // reuse returns the known object that has the UID and the resourceVersion of an item. It reads only
 // what identifies the item, and decodes nothing else.
-func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, source.Meta, bool)) (obj T, meta source.Meta, ok bool) {
+func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, object.Meta, bool)) (obj T, meta object.Meta, ok bool) {
 	if known == nil {
 		return obj, meta, false
 	}
@@ -246,7 +246,7 @@ func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, sou
 	key := id.Key() // the one allocation for a known item
 	obj, meta, ok = known(key)
 	if !ok || string(id.UID) != string(meta.UID) || string(id.ResourceVersion) != meta.ResourceVersion {
-		return *new(T), source.Meta{}, false
+		return *new(T), object.Meta{}, false
 	}
 	meta.Key = key
 	return obj, meta, true

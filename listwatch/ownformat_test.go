@@ -149,8 +149,8 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], text bool) {
 	t.Helper()
 	held := &note{Text: "held"}
-	known := func(key string) (*note, source.Meta, bool) {
-		return held, source.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
+	known := func(key string) (*note, object.Meta, bool) {
+		return held, object.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
 	}
 	var items []*note
 	list, err := source.EachKnown(ctx, r, metav1.ListOptions{}, known, func(p source.Part[*note]) error {

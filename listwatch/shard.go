@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -114,7 +113,7 @@ func parseBound(arg string) (bound uint64, whole, ok bool) {
 
 // has reports whether an object belongs to the shard. It returns true for an object whose metadata
 // could not be read, because nobody can tell.
-func (s *shard) has(meta source.Meta) bool {
+func (s *shard) has(meta object.Meta) bool {
 	if len(s.ranges) == 0 || meta.Key == "" {
 		return true
 	}
@@ -140,7 +139,7 @@ func (s *shard) has(meta source.Meta) bool {
 }
 
 // check returns an error if an object that the server has sent is not in the shard.
-func (s *shard) check(meta source.Meta) error {
+func (s *shard) check(meta object.Meta) error {
 	if s == nil || s.has(meta) {
 		return nil
 	}

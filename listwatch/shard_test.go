@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // Every hash is in exactly one part, and apimachinery sees it in the same.
@@ -46,7 +47,7 @@ func TestShard(t *testing.T) {
 			uid := types.UID(fmt.Sprintf("uid-%d", n))
 			in := 0
 			for i, part := range parts {
-				has := part.has(source.Meta{Key: "a/b", UID: uid})
+				has := part.has(object.Meta{Key: "a/b", UID: uid})
 				oracle, err := oracles[i].Matches(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
 				if err != nil || has != oracle {
 					t.Fatalf("%s in part %d of %d: %v, want %v, %v", uid, i, count, has, oracle, err)
@@ -107,7 +108,7 @@ func FuzzShard(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := part.has(source.Meta{Key: namespace + "/a", UID: types.UID(uid)}); got != want {
+		if got := part.has(object.Meta{Key: namespace + "/a", UID: types.UID(uid)}); got != want {
 			t.Errorf("%q, %s in %s: %v, want %v", selector, uid, namespace, got, want)
 		}
 	})
@@ -173,23 +174,23 @@ func TestShardIsAskedFor(t *testing.T) {
 
 // Nothing of an answer is used that has an object of another shard.
 func TestShardIgnored(t *testing.T) {
-	const object = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"shop","name":"a","uid":"u1","resourceVersion":"4"}}`
+	const body = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"shop","name":"a","uid":"u1","resourceVersion":"4"}}`
 	none := "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"
 	client := serve(t, func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if req.URL.Query().Has("watch") {
-			_, _ = io.WriteString(w, `{"type":"DELETED","object":`+object+"}\n")
+			_, _ = io.WriteString(w, `{"type":"DELETED","object":`+body+"}\n")
 			return
 		}
-		_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[`+object+`]}`)
+		_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[`+body+`]}`)
 	})
 	r := mustNew(t, client, Options[*configMap]{ShardSelector: none})
 	_, err := r.List(t.Context(), metav1.ListOptions{})
 	if !errors.Is(err, ErrShardIgnored) || !source.IsMalformed(err) || !strings.Contains(err.Error(), "shop/a is not in "+none) {
 		t.Errorf("list: %v", err)
 	}
-	known := func(string) (*configMap, source.Meta, bool) {
-		return &configMap{}, source.Meta{UID: "u1", ResourceVersion: "4"}, true
+	known := func(string) (*configMap, object.Meta, bool) {
+		return &configMap{}, object.Meta{UID: "u1", ResourceVersion: "4"}, true
 	}
 	handedOver := func(source.Part[*configMap]) error { return errors.New("a part was handed over") }
 	if _, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, handedOver); !errors.Is(err, ErrShardIgnored) {

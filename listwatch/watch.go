@@ -145,7 +145,7 @@ func (w *watch[T]) bookmark(raw []byte) (source.Event[T], error) {
 	if err != nil {
 		return source.Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
 	}
-	return source.Event[T]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
+	return source.Event[T]{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }
 
 // lost returns the event for a frame that was larger than the limit. One object is lost, and the

@@ -54,26 +54,26 @@ const maxExpected = 256
 
 // reusable returns the object that the sink holds under key, and its metadata. A list calls it for
 // each item: if the sink holds the same version, the list does not decode the item.
-func (d *driver[T]) reusable(key string) (T, source.Meta, bool) {
+func (d *driver[T]) reusable(key string) (T, object.Meta, bool) {
 	obj, ok := d.holder.Get(key)
 	if !ok {
-		return obj, source.Meta{}, false
+		return obj, object.Meta{}, false
 	}
 	return obj, metaOf(key, obj), true
 }
 
 // held returns the metadata of what the sink holds under key. It returns false if there is
 // nothing, or if the sink does not say.
-func (d *driver[T]) held(key string) (source.Meta, bool) {
+func (d *driver[T]) held(key string) (object.Meta, bool) {
 	if d.holder == nil || key == "" {
-		return source.Meta{}, false
+		return object.Meta{}, false
 	}
 	return d.holder.Meta(key)
 }
 
 // item returns what the machine has to know about an object that came: its metadata, its
 // error, and what the sink holds under its key.
-func (d *driver[T]) item(meta source.Meta, bad *source.ObjectError) protocol.Item {
+func (d *driver[T]) item(meta object.Meta, bad *source.ObjectError) protocol.Item {
 	item := protocol.Item{Meta: meta}
 	if bad != nil {
 		item.Err = bad

@@ -52,7 +52,7 @@ func (b *burst) send(events string, end error) {
 	for _, text := range strings.Fields(events) {
 		typ := map[byte]object.EventType{'+': object.Added, '~': object.Modified, '-': object.Deleted, '=': object.Bookmark}[text[0]]
 		key, version, _ := strings.Cut(text[1:], "@")
-		t.events = append(t.events, source.Event[string]{Type: typ, Object: key, Meta: source.Meta{Key: key, ResourceVersion: version}})
+		t.events = append(t.events, source.Event[string]{Type: typ, Object: key, Meta: object.Meta{Key: key, ResourceVersion: version}})
 	}
 	if end != nil {
 		t.events = append(t.events, end)
@@ -200,7 +200,7 @@ func TestSlowSinkIsNotIdle(t *testing.T) {
 		synctest.Wait()
 		r.sink.hook = func(string) { <-time.After(3 * time.Minute) }
 		for version := 14; version < 34; version++ {
-			more := source.Event[string]{Type: object.Modified, Object: "a", Meta: source.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
+			more := source.Event[string]{Type: object.Modified, Object: "a", Meta: object.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
 			select {
 			case s.events <- more:
 			case <-s.ctx.Done():

@@ -261,7 +261,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 		in.Items = in.Items[:min(len(in.Items), 2)]
 	}
 	if len(in.Items) == 0 {
-		d.change.Meta = source.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
+		d.change.Meta = object.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
 	}
 	d.step(ctx, now, in)
 }
@@ -298,7 +298,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	switch eff := eff.(type) {
 	case protocol.List:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
-		var known func(key string) (T, source.Meta, bool)
+		var known func(key string) (T, object.Meta, bool)
 		if eff.Reuse {
 			known = d.reusable
 		}

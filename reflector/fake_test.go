@@ -93,7 +93,7 @@ func (f *fake) page(version string, items ...string) {
 
 // answer answers the refetch that is waited for: at version the server has the objects of
 // these metas, and no other.
-func (f *fake) answer(version string, metas ...source.Meta) {
+func (f *fake) answer(version string, metas ...object.Meta) {
 	page := &source.Page[string]{ResourceVersion: version, Metas: metas}
 	for _, meta := range metas {
 		page.Items = append(page.Items, meta.Key)
@@ -101,7 +101,7 @@ func (f *fake) answer(version string, metas ...source.Meta) {
 	f.asks <- listAnswer{page: page}
 }
 
-func badField(meta source.Meta) *source.ObjectError {
+func badField(meta object.Meta) *source.ObjectError {
 	return &source.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
 
@@ -136,17 +136,17 @@ func (s *stream) Close() error {
 	return nil
 }
 
-func (s *stream) event(typ object.EventType, object, version string) {
+func (s *stream) event(typ object.EventType, name, version string) {
 	s.events <- source.Event[string]{
 		Type:   typ,
-		Object: object,
-		Meta:   source.Meta{Key: object, ResourceVersion: version},
+		Object: name,
+		Meta:   object.Meta{Key: name, ResourceVersion: version},
 	}
 }
 
 // undecodable is an event whose object cannot be decoded.
 func (s *stream) undecodable(typ object.EventType, key, version string) {
-	meta := source.Meta{Key: key, ResourceVersion: version}
+	meta := object.Meta{Key: key, ResourceVersion: version}
 	s.events <- source.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }
 
@@ -162,7 +162,7 @@ func (s *stream) say(e source.Event[string]) {
 func (s *stream) end(version string) {
 	s.events <- source.Event[string]{
 		Type:             object.Bookmark,
-		Meta:             source.Meta{ResourceVersion: version},
+		Meta:             object.Meta{ResourceVersion: version},
 		InitialEventsEnd: true,
 	}
 }
@@ -237,7 +237,7 @@ type noted struct {
 	objects []string
 }
 
-func (l *noted) Part(objects []string, _ []source.Meta) error {
+func (l *noted) Part(objects []string, _ []object.Meta) error {
 	l.objects = append(l.objects, objects...)
 	return nil
 }

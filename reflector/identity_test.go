@@ -211,7 +211,7 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 		synctest.Wait()
 		known.armed = true
 		items, version = []partial{items[0], newPartial("b", "v", "101")}, "101"
-		stream.events <- source.Event[partial]{Type: object.Modified, Object: items[1], Meta: source.Meta{ResourceVersion: "101"}}
+		stream.events <- source.Event[partial]{Type: object.Modified, Object: items[1], Meta: object.Meta{ResourceVersion: "101"}}
 		synctest.Wait()
 		later(time.Minute)
 		if obj, _ := known.Get("b"); obj.ResourceVersion != "101" {
@@ -226,7 +226,7 @@ func TestAnswerWithoutMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := "90"
 		page := func(at string) *source.Page[partial] {
-			return &source.Page[partial]{Items: []partial{newPartial("a", "u", version)}, Metas: []source.Meta{}, ResourceVersion: at}
+			return &source.Page[partial]{Items: []partial{newPartial("a", "u", version)}, Metas: []object.Meta{}, ResourceVersion: at}
 		}
 		server := newScripted()
 		server.list = func(metav1.ListOptions) (*source.Page[partial], error) { return page("100"), nil }

@@ -22,7 +22,7 @@ func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 		stop := running(t, r)
 		stream := <-server.streams
 		stream.undecodable(object.Added, newPartial("a", "u", "9"))
-		stream.events <- source.Event[partial]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
+		stream.events <- source.Event[partial]{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: "10"}, InitialEventsEnd: true}
 		synctest.Wait()
 		if status := r.Status(); status.LastError == nil || status.FailingSince.IsZero() {
 			t.Errorf("status has the failure %v since %v, want that nothing could be decoded", status.LastError, status.FailingSince)

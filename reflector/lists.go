@@ -53,7 +53,7 @@ func (d *driver[T]) takePart(part source.Part[T]) {
 	}
 	metas := part.Metas
 	if len(metas) != len(part.Items) { // not every ListWatcher has them
-		metas = make([]source.Meta, len(part.Items))
+		metas = make([]object.Meta, len(part.Items))
 		for i := range metas {
 			metas[i], _ = part.Meta(i)
 		}
@@ -71,7 +71,7 @@ func (d *driver[T]) takePart(part source.Part[T]) {
 }
 
 // takeItems takes no more items than the sink can be asked for in one call.
-func (d *driver[T]) takeItems(objects []T, metas []source.Meta) {
+func (d *driver[T]) takeItems(objects []T, metas []object.Meta) {
 	l, compare := d.list, d.list.fold.NeedsHeld()
 	if compare {
 		d.expect(len(metas), func(i int) string { return metas[i].Key })

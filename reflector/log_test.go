@@ -320,7 +320,7 @@ func TestLogOfQuarantine(t *testing.T) {
 		s.events <- gone()
 		later(time.Second)
 		r.fake.lists <- listAnswer{page: &source.Page[string]{ResourceVersion: "60", Items: []string{"a"}, Errors: []*source.ObjectError{
-			badField(source.Meta{Key: "new-1", ResourceVersion: "21"}), badField(source.Meta{Key: "new-2", ResourceVersion: "55"}),
+			badField(object.Meta{Key: "new-1", ResourceVersion: "21"}), badField(object.Meta{Key: "new-2", ResourceVersion: "55"}),
 		}}}
 		synctest.Wait()
 		lines := strings.Split(strings.TrimSpace(book.String()), "\n")

@@ -22,7 +22,7 @@ import (
 type reusing struct{ *scripted }
 
 func (s reusing) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool), part func(source.Part[partial]) error,
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, object.Meta, bool), part func(source.Part[partial]) error,
 ) (*source.Page[partial], error) {
 	page, err := s.List(ctx, opts)
 	if err != nil {

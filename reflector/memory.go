@@ -3,7 +3,7 @@ package reflector
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -98,10 +98,10 @@ func (m Memory[T]) Get(key string) (T, bool) { return m.objects.Get(key) }
 func (Memory[T]) Expect([]string) {}
 
 // Meta implements [Holder].
-func (m Memory[T]) Meta(key string) (source.Meta, bool) {
+func (m Memory[T]) Meta(key string) (object.Meta, bool) {
 	obj, ok := m.objects.Get(key)
 	if !ok {
-		return source.Meta{}, false
+		return object.Meta{}, false
 	}
 	return metaOf(key, obj), true
 }
@@ -110,8 +110,8 @@ func (m Memory[T]) Meta(key string) (source.Meta, bool) {
 func (m Memory[T]) Keys() []string { return m.objects.Keys() }
 
 // metaOf returns the metadata of an object that a sink holds.
-func metaOf[T any](key string, obj T) source.Meta {
-	meta := source.Meta{Key: key}
+func metaOf[T any](key string, obj T) object.Meta {
+	meta := object.Meta{Key: key}
 	if o, ok := any(obj).(identified); ok {
 		meta.UID, meta.ResourceVersion = o.GetUID(), o.GetResourceVersion()
 	}
@@ -132,7 +132,7 @@ type gathered[T any] struct {
 }
 
 // Part implements [Replacement].
-func (g *gathered[T]) Part(objects []T, metas []source.Meta) error {
+func (g *gathered[T]) Part(objects []T, metas []object.Meta) error {
 	g.items = append(g.items, objects...)
 	for i := range metas {
 		g.keys = append(g.keys, metas[i].Key)

@@ -23,8 +23,8 @@ const (
 	askC = `ask "metadata.name=c" limit 2`
 )
 
-func at(key, version string) source.Meta {
-	return source.Meta{Key: key, ResourceVersion: version}
+func at(key, version string) object.Meta {
+	return object.Meta{Key: key, ResourceVersion: version}
 }
 
 // withRig runs test in a bubble, with a reflector that has just begun.
@@ -162,9 +162,9 @@ func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 // follows.
 func TestAnswerThatIsNotOfOneObject(t *testing.T) {
 	for name, page := range map[string]source.Page[string]{
-		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []source.Meta{at("b", "5")}},
-		"no version":     {Items: []string{"a"}, Metas: []source.Meta{at("a", "11")}},
-		"more to come":   {ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []source.Meta{at("a", "11")}},
+		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []object.Meta{at("b", "5")}},
+		"no version":     {Items: []string{"a"}, Metas: []object.Meta{at("a", "11")}},
+		"more to come":   {ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []object.Meta{at("a", "11")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withRig(t, Options{}, func(_ *testing.T, r *rig) {

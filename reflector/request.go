@@ -114,7 +114,7 @@ func (r *request[T]) send(ctx context.Context, m message[T]) bool {
 }
 
 // list asks for everything, and sends each part of the list as it comes.
-func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key string) (T, source.Meta, bool)) func(context.Context, *request[T]) {
+func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key string) (T, object.Meta, bool)) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}
 		rest, err := source.EachKnown(ctx, lw, opts, known, func(part source.Part[T]) error {
@@ -231,9 +231,9 @@ func (l identities) List(ctx context.Context, opts metav1.ListOptions) (*source.
 		return nil, err
 	}
 	if len(page.Metas) != len(page.Items) { // not every ListWatcher has them
-		page.Metas = make([]source.Meta, len(page.Items))
+		page.Metas = make([]object.Meta, len(page.Items))
 		for i, obj := range page.Items {
-			page.Metas[i] = source.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+			page.Metas[i] = object.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
 		}
 	}
 	clear(page.Items)

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -41,7 +42,7 @@ func (s *told) List(_ context.Context, opts metav1.ListOptions) (*source.Page[pa
 }
 
 func (s *told) ListParts(
-	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool), part func(source.Part[partial]) error,
+	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, object.Meta, bool), part func(source.Part[partial]) error,
 ) (*source.Page[partial], error) {
 	page, _ := s.list(opts, known) // it never fails
 	items := page.Items
@@ -49,7 +50,7 @@ func (s *told) ListParts(
 	return page, part(source.Part[partial]{Items: items})
 }
 
-func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, source.Meta, bool)) (*source.Page[partial], error) {
+func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, object.Meta, bool)) (*source.Page[partial], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.lists[0]
@@ -165,7 +166,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 // the newest that the sink can have.
 func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bad := undecodable(source.Meta{Key: "a", UID: "u", ResourceVersion: "7"})
+		bad := undecodable(object.Meta{Key: "a", UID: "u", ResourceVersion: "7"})
 		pages := []*source.Page[partial]{
 			{ResourceVersion: "5", Items: []partial{newPartial("a", "u", "3")}},
 			{ResourceVersion: "9", Errors: []*source.ObjectError{bad}, Items: []partial{newPartial("a", "u", "8")}},

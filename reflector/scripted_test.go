@@ -23,8 +23,8 @@ func newPartial(name, uid, version string) partial {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid), ResourceVersion: version}}
 }
 
-func metaOf(obj partial) source.Meta {
-	return source.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+func metaOf(obj partial) object.Meta {
+	return object.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
 }
 
 // scripted is a server whose answers are functions. Whoever leaves one out does not expect
@@ -121,10 +121,10 @@ func (s *script) undecodable(typ object.EventType, obj partial) {
 }
 
 func (s *script) bookmark(version string) {
-	s.events <- source.Event[partial]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: version}}
+	s.events <- source.Event[partial]{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: version}}
 }
 
-func undecodable(meta source.Meta) *source.ObjectError {
+func undecodable(meta object.Meta) *source.ObjectError {
 	return &source.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
 

@@ -1,7 +1,7 @@
 package reflector
 
 import (
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -46,7 +46,7 @@ type Change[T any] struct {
 
 	// Meta is the object's metadata as they came over the wire. If Op is InferDelete, they are
 	// those that [Holder.Meta] returned. If Op is Resync or Resumed, there are none.
-	Meta source.Meta
+	Meta object.Meta
 
 	// Object is the object's new state; its final state if Op is Delete; otherwise the zero T.
 	Object T
@@ -62,7 +62,7 @@ type Replacement[T any] interface {
 	// Part takes objects of the list, in the server's order, and their metadata as they came over
 	// the wire. An object may occur twice in one list; the later one is right. After an error, the
 	// reflector reads the list to its end, and calls Drop.
-	Part(objects []T, metas []source.Meta) error
+	Part(objects []T, metas []object.Meta) error
 
 	// End makes the list the whole state, as of a version; the version is empty if the server sent
 	// none. If the sink holds an object that the list lacks, that object was deleted, and its final
@@ -93,7 +93,7 @@ type Holder[T any] interface {
 	Expect(keys []string)
 
 	// Meta returns the metadata of what the sink holds under key.
-	Meta(key string) (source.Meta, bool)
+	Meta(key string) (object.Meta, bool)
 
 	// Keys returns the keys of all objects.
 	Keys() []string

@@ -184,7 +184,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 	for name, ends := range map[string]func(r *rig, s *stream){
 		"Relist": func(r *rig, _ *stream) { go func() { _ = r.Relist(r.t.Context()) }() },
 		"a repair": func(_ *rig, s *stream) {
-			s.events <- source.Event[string]{Type: object.Modified, Err: badField(source.Meta{})}
+			s.events <- source.Event[string]{Type: object.Modified, Err: badField(object.Meta{})}
 		},
 		"a clean close": func(_ *rig, s *stream) { s.events <- io.EOF },
 		"Run returns":   func(r *rig, _ *stream) { _ = r.end() },

@@ -20,6 +20,7 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -262,7 +263,7 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 // An object whose metadata cannot be read is there all the same, and one without a name may be any
 // that is held.
 func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
-	for name, bad := range map[string]source.Meta{"with a name": {Key: "x"}, "without": {}} {
+	for name, bad := range map[string]object.Meta{"with a name": {Key: "x"}, "without": {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, metadata := newScripted(), newScripted()

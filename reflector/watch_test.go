@@ -47,7 +47,7 @@ func TestSlowListIsNotIdle(t *testing.T) {
 					}
 					for time.Since(asked)+44*time.Second < 310*time.Second { // which is when it is given up
 						later(44 * time.Second)
-						s.say(source.Event[string]{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "10"}})
+						s.say(source.Event[string]{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: "10"}})
 					}
 				})
 			})

@@ -203,7 +203,7 @@ func notCompared(keys []string) string {
 }
 
 // differences says which keys differ, and how, in the order of keys.
-func differences(rows map[string]source.Meta, list *source.List[*metav1.PartialObjectMetadata], unsure []string) (found []string) {
+func differences(rows map[string]object.Meta, list *source.List[*metav1.PartialObjectMetadata], unsure []string) (found []string) {
 	skip, nameless := map[string]bool{}, false
 	for _, key := range unsure {
 		skip[key] = true

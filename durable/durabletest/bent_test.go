@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // recorder is a testing.TB for a check that is to fail.
@@ -67,7 +67,7 @@ func failuresOf(t *testing.T, name string, newPlace func(testing.TB) Place[obj])
 type bent struct {
 	*memoryCopy[obj]
 	load     func(ctx context.Context) (durable.State, error)
-	held     func(ctx context.Context, keys []string) ([]source.Meta, error)
+	held     func(ctx context.Context, keys []string) ([]object.Meta, error)
 	keys     func(ctx context.Context, after string, limit int) ([]string, error)
 	begin    func(ctx context.Context, current durable.State, list bool) (durable.Tx[obj], error)
 	write    func(ctx context.Context, tx durable.Tx[obj], changes []durable.Change[obj]) error
@@ -105,7 +105,7 @@ func (b *bent) Load(ctx context.Context) (durable.State, error) {
 	return b.memoryCopy.Load(ctx)
 }
 
-func (b *bent) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
+func (b *bent) Held(ctx context.Context, keys []string) ([]object.Meta, error) {
 	if b.held != nil {
 		return b.held(ctx, keys)
 	}
@@ -199,7 +199,7 @@ func renamed(bend func(key string) string) func(*bent) {
 }
 
 // deletedIf makes a write that deletes a row only if the row and the change agree.
-func deletedIf(agree func(row, change source.Meta) bool) func(*bent) {
+func deletedIf(agree func(row, change object.Meta) bool) func(*bent) {
 	return eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
 		return c, c.Op == durable.Put || metas[0].Key == "" || agree(metas[0], c.Meta)
@@ -282,7 +282,7 @@ func sortedBy(by func(string) string) func(*bent) {
 // heldOf makes a held that looks up other keys.
 func heldOf(bend func([]string) []string) func(*bent) {
 	return func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			return b.memoryCopy.Held(ctx, bend(keys))
 		}
 	}

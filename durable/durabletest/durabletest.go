@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -41,7 +40,7 @@ type Place[T object.Object] struct {
 
 // Row is one row of a copy.
 type Row struct {
-	Meta   source.Meta
+	Meta   object.Meta
 	Object []byte // its JSON; members may be in any order, and numbers in any notation
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -87,10 +86,10 @@ func (c *memoryCopy[T]) Load(ctx context.Context) (durable.State, error) {
 	return c.m.State(), ctx.Err()
 }
 
-func (c *memoryCopy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
+func (c *memoryCopy[T]) Held(ctx context.Context, keys []string) ([]object.Meta, error) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
-	metas := make([]source.Meta, len(keys))
+	metas := make([]object.Meta, len(keys))
 	for i, key := range keys {
 		row := c.m.rows[key]
 		if c.tx != nil {

@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -159,8 +158,8 @@ var mutants = []struct {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
 		return c, c.Op != durable.Put || metas[0].Key == "" || !object.Older(c.Meta.ResourceVersion, metas[0].ResourceVersion)
 	})},
-	{"a row is deleted by UID", "WriteOrder", deletedIf(func(row, change source.Meta) bool { return row.UID == change.UID })},
-	{"a row is deleted by version", "WriteOrder", deletedIf(func(row, change source.Meta) bool {
+	{"a row is deleted by UID", "WriteOrder", deletedIf(func(row, change object.Meta) bool { return row.UID == change.UID })},
+	{"a row is deleted by version", "WriteOrder", deletedIf(func(row, change object.Meta) bool {
 		return row.ResourceVersion == change.ResourceVersion
 	})},
 	{"the deletion of no row fails", "WriteOrder", func(b *bent) {
@@ -242,24 +241,24 @@ var mutants = []struct {
 	}},
 	{"Held is in the order of rows", "HeldInOrder", heldOf(func(keys []string) []string { return slices.Sorted(slices.Values(keys)) })},
 	{"Held tells each row once", "HeldInOrder", func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			metas, err := b.memoryCopy.Held(ctx, keys)
 			for i := range metas {
 				if slices.Contains(keys[:i], keys[i]) {
-					metas[i] = source.Meta{}
+					metas[i] = object.Meta{}
 				}
 			}
 			return metas, err
 		}
 	}},
 	{"Held tells rows only", "HeldInOrder", func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			metas, err := b.memoryCopy.Held(ctx, keys)
-			return slices.DeleteFunc(metas, func(m source.Meta) bool { return m.Key == "" }), err
+			return slices.DeleteFunc(metas, func(m object.Meta) bool { return m.Key == "" }), err
 		}
 	}},
 	{"a key that is no UTF-8 is an error", "HeldInOrder", func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			if !utf8.ValidString(strings.Join(keys, "")) {
 				return nil, errors.New("invalid byte sequence")
 			}
@@ -267,7 +266,7 @@ var mutants = []struct {
 		}
 	}},
 	{"a statement has 999 parameters", "Many", func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			if len(keys) > 999 {
 				return nil, errors.New("too many parameters")
 			}
@@ -275,7 +274,7 @@ var mutants = []struct {
 		}
 	}},
 	{"Held sees what is committed", "ReadsOwnWrites", func(b *bent) {
-		b.held = func(ctx context.Context, keys []string) ([]source.Meta, error) {
+		b.held = func(ctx context.Context, keys []string) ([]object.Meta, error) {
 			return (&memoryCopy[obj]{m: b.m}).Held(ctx, keys)
 		}
 	}},

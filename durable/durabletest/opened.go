@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -74,7 +73,7 @@ func (o *opened[T]) commit(current, next durable.State, writes ...[]durable.Chan
 }
 
 // held calls Held.
-func (o *opened[T]) held(keys ...string) []source.Meta {
+func (o *opened[T]) held(keys ...string) []object.Meta {
 	o.Helper()
 	metas, err := o.Held(o.Context(), keys)
 	switch {
@@ -231,7 +230,7 @@ func exact(v any) any {
 }
 
 // object makes an object of a ConfigMap with additional members, such as `"data":{"tea":"3"}`.
-func (r *rig[T]) object(meta source.Meta, members string) T {
+func (r *rig[T]) object(meta object.Meta, members string) T {
 	r.Helper()
 	namespace, name, ok := strings.Cut(meta.Key, "/")
 	if !ok {
@@ -255,17 +254,17 @@ func (r *rig[T]) object(meta source.Meta, members string) T {
 // put is a change that writes an object, whose UID is made of its key.
 func (r *rig[T]) put(key, version, members string) durable.Change[T] {
 	r.Helper()
-	return r.putMeta(source.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, members)
+	return r.putMeta(object.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, members)
 }
 
-func (r *rig[T]) putMeta(meta source.Meta, members string) durable.Change[T] {
+func (r *rig[T]) putMeta(meta object.Meta, members string) durable.Change[T] {
 	r.Helper()
 	return durable.Change[T]{Meta: meta, Object: r.object(meta, members), Op: durable.Put}
 }
 
 // gone is a change that deletes the row of a key.
 func gone[T any](how durable.Op, key, version string) durable.Change[T] {
-	return durable.Change[T]{Meta: source.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, Op: how}
+	return durable.Change[T]{Meta: object.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, Op: how}
 }
 
 // rowsAfter returns what the rows are after changes.
@@ -285,7 +284,7 @@ func rowsAfter[T object.Object](r *rig[T], rows map[string]Row, changes ...durab
 	return after
 }
 
-func (r *rig[T]) row(meta source.Meta, obj T) Row {
+func (r *rig[T]) row(meta object.Meta, obj T) Row {
 	r.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -41,13 +40,13 @@ func writeOrder[T object.Object](r *rig[T]) {
 	deleted := r.put("default/a", "12", "")
 	deleted.Op = durable.Deleted // with its last state, and a version that the row does not have
 	another := deleted
-	another.Meta = source.Meta{Key: "default/c", UID: "another", ResourceVersion: "12"}
-	replaced := r.putMeta(source.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "13"}, `"data":{"n":"4"}`)
+	another.Meta = object.Meta{Key: "default/c", UID: "another", ResourceVersion: "12"}
+	replaced := r.putMeta(object.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "13"}, `"data":{"n":"4"}`)
 	later := []durable.Change[T]{deleted, another, replaced, gone[T](durable.Unselected, "default/none", "1")}
 	rows = rowsAfter(r, rows, later...)
 	state = c.commit(state, at(1, "13"), later, nil)
 	c.wantRows(rows, "after deletions, and a Put over the row of another UID")
-	back := r.putMeta(source.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "2"}, `"data":{"n":"5"}`) // a backup was restored
+	back := r.putMeta(object.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "2"}, `"data":{"n":"5"}`) // a backup was restored
 	rows = rowsAfter(r, rows, back)
 	state = c.commit(state, at(1, "3"), []durable.Change[T]{back})
 	c.wantRows(rows, "after a Put whose version is older than the row's")
@@ -63,9 +62,9 @@ func writeOrder[T object.Object](r *rig[T]) {
 // of it from the object.
 func metaIsTheRows[T object.Object](r *rig[T]) {
 	c := r.open()
-	meta := source.Meta{Key: "default/a", UID: "the-uid", ResourceVersion: "5"}
-	bare := durable.Change[T]{Meta: meta, Object: r.object(source.Meta{Key: "default/a"}, ""), Op: durable.Put}
-	unknown := r.putMeta(source.Meta{Key: "default/b"}, "") // a server that tells neither UID nor version
+	meta := object.Meta{Key: "default/a", UID: "the-uid", ResourceVersion: "5"}
+	bare := durable.Change[T]{Meta: meta, Object: r.object(object.Meta{Key: "default/a"}, ""), Op: durable.Put}
+	unknown := r.putMeta(object.Meta{Key: "default/b"}, "") // a server that tells neither UID nor version
 	c.commit(c.load(), at(1, "10"), []durable.Change[T]{bare, unknown})
 	c.wantRows(rowsAfter(r, nil, bare, unknown), "after a Put with a Meta that the object lacks")
 }
@@ -162,9 +161,9 @@ func heldInOrder[T object.Object](r *rig[T]) {
 	a, b := r.put("default/a", "1", ""), r.put("default/b", "2", "")
 	state := c.commit(c.load(), at(1, "10"), []durable.Change[T]{a, b})
 	keys := []string{"default/b", "default/none", "default/a", "default/b", "", "default/A", "default/%", "default/b"}
-	want := []source.Meta{b.Meta, {}, a.Meta, b.Meta, {}, {}, {}, b.Meta}
+	want := []object.Meta{b.Meta, {}, a.Meta, b.Meta, {}, {}, {}, b.Meta}
 	// No object has such a name; but a server can say anything.
-	keys, want = append(keys, "default/\x00", "default/\xff"), append(want, source.Meta{}, source.Meta{})
+	keys, want = append(keys, "default/\x00", "default/\xff"), append(want, object.Meta{}, object.Meta{})
 	if got := c.held(keys...); !slices.Equal(got, want) {
 		r.Fatalf("Held of %q returned\n%+v\nwant, in the order of the keys, and for each time that a key occurs,\n%+v", keys, got, want)
 	}
@@ -211,7 +210,7 @@ func began[T object.Object](r *rig[T]) (c *opened[T], tx durable.Tx[T], before, 
 func readsOwnWrites[T object.Object](r *rig[T]) {
 	c, tx, before, after := began(r)
 	c.wantSeen(after, "in the transaction that has changed the rows")
-	if got := c.held("default/b"); got[0] != (source.Meta{}) {
+	if got := c.held("default/b"); got[0] != (object.Meta{}) {
 		r.Fatalf("in the transaction that has deleted the row, Held returned %+v", got[0])
 	}
 	if got := c.keys("default/a", 1); !slices.Equal(got, []string{"default/c"}) {

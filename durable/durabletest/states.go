@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -20,7 +19,7 @@ func emptyPlace[T object.Object](r *rig[T]) {
 	for _, c := range []*opened[T]{r.open(), r.open()} {
 		c.wantState(durable.State{}, "at an empty place")
 		c.wantRows(nil, "at an empty place")
-		if got := c.held("default/a"); got[0] != (source.Meta{}) {
+		if got := c.held("default/a"); got[0] != (object.Meta{}) {
 			r.Fatalf("at an empty place, Held returned %+v, want the zero Meta", got[0])
 		}
 	}
@@ -43,8 +42,8 @@ func states[T object.Object](r *rig[T]) {
 				Version: "11",
 				Unsure:  []string{"default/a", "system:node", `it's 100% "ü" \ 日本 😀`},
 				Newest: []protocol.Newest{
-					{Meta: source.Meta{Key: "default/a", UID: "u-1", ResourceVersion: "11"}},
-					{Meta: source.Meta{Key: "default/ü", UID: "u-2", ResourceVersion: "9"}, Gone: true},
+					{Meta: object.Meta{Key: "default/a", UID: "u-1", ResourceVersion: "11"}},
+					{Meta: object.Meta{Key: "default/ü", UID: "u-2", ResourceVersion: "9"}, Gone: true},
 				},
 			},
 			Stream: durable.Stream{
@@ -75,7 +74,7 @@ func states[T object.Object](r *rig[T]) {
 	// another text, but must not stop the others.
 	odd := at(1<<40+3, "14")
 	odd.Point.Unsure = []string{"default/\x00", "default/\xff"}
-	odd.Point.Newest = []protocol.Newest{{Meta: source.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
+	odd.Point.Newest = []protocol.Newest{{Meta: object.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
 	c.commit(last, odd)
 	if got := c.load(); got.Point.Version != "14" || len(got.Point.Unsure) != 2 {
 		r.Fatalf("after Commit of a state with the unsure keys %q, Load returned\n%s", odd.Point.Unsure, asJSON(got))

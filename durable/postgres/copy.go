@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a
@@ -195,10 +195,10 @@ func (c *Copy[T]) rollback(ctx context.Context) {
 }
 
 // Held implements [durable.Copy].
-func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
+func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]object.Meta, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	metas := make([]source.Meta, len(keys))
+	metas := make([]object.Meta, len(keys))
 	asked, places := make([]string, 0, len(keys)), make([]int32, 0, len(keys))
 	for i, key := range keys {
 		if storable(key) {
@@ -213,7 +213,7 @@ func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error
 		var place int32
 		var uid, version string
 		_, err = pgx.ForEachRow(rows, []any{&place, &uid, &version}, func() error {
-			metas[place] = source.Meta{Key: keys[place], UID: types.UID(uid), ResourceVersion: version}
+			metas[place] = object.Meta{Key: keys[place], UID: types.UID(uid), ResourceVersion: version}
 			return nil
 		})
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/relist-go/relist/durable/durabletest"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // The conformance test for a Copy, with a history and an index, so that every statement is run, and
@@ -94,7 +94,7 @@ func rows(t testing.TB, path string) []durabletest.Row {
 	query := "SELECT key, uid, resource_version, object FROM pods WHERE cluster <> 'west'"
 	err = sqlitex.Execute(conn.Conn, query, &sqlitex.ExecOptions{ResultFunc: func(s *driver.Stmt) error {
 		rows = append(rows, durabletest.Row{
-			Meta:   source.Meta{Key: s.ColumnText(0), UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)},
+			Meta:   object.Meta{Key: s.ColumnText(0), UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)},
 			Object: []byte(s.ColumnText(3)),
 		})
 		return nil

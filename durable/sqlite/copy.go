@@ -15,7 +15,7 @@ import (
 	driver "zombiezen.com/go/sqlite"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // Copy keeps the rows of one resource of one cluster in a table. It is a [durable.Copy], and has a
@@ -201,18 +201,18 @@ func (c *Copy[T]) moved() error {
 }
 
 // Held implements [durable.Copy].
-func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
+func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]object.Meta, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list, err := json.Marshal(keys, jsontext.AllowInvalidUTF8(true)) // no row has such a key; but a server can say anything
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: keys of %s: %w", c.table.Name, err)
 	}
-	metas := make([]source.Meta, len(keys))
+	metas := make([]object.Meta, len(keys))
 	err = c.during(ctx, "look up rows of", noLimit, func() error {
 		return exec(c.conn, c.sql.held, func(s *driver.Stmt) {
 			i := s.ColumnInt(0)
-			metas[i] = source.Meta{Key: keys[i], UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)}
+			metas[i] = object.Meta{Key: keys[i], UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)}
 		}, string(list), c.table.Cluster)
 	})
 	if err != nil {

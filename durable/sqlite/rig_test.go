@@ -13,7 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -153,8 +153,8 @@ func (r *rig) other(sql ...string) {
 	}
 }
 
-func meta(key, uid, version string) source.Meta {
-	return source.Meta{Key: key, UID: types.UID(uid), ResourceVersion: version}
+func meta(key, uid, version string) object.Meta {
+	return object.Meta{Key: key, UID: types.UID(uid), ResourceVersion: version}
 }
 
 // put is the Put of a Pod on a node.

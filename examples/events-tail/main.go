@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -90,7 +89,7 @@ type list struct {
 	events []*Event
 }
 
-func (l *list) Part(events []*Event, _ []source.Meta) error {
+func (l *list) Part(events []*Event, _ []object.Meta) error {
 	l.events = append(l.events, events...)
 	return nil
 }

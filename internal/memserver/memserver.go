@@ -144,7 +144,7 @@ func (s *Server[T]) Bookmark() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
-	meta := source.Meta{ResourceVersion: s.format(s.version)}
+	meta := object.Meta{ResourceVersion: s.format(s.version)}
 	s.append(entry[T]{Event: source.Event[T]{Type: object.Bookmark, Meta: meta}, version: s.version})
 	return meta.ResourceVersion
 }
@@ -450,8 +450,8 @@ func sorted[T any](objects map[string]T) []T {
 	return items
 }
 
-func metaOf[T metav1.Object](obj T) source.Meta {
-	return source.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
+func metaOf[T metav1.Object](obj T) object.Meta {
+	return object.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 }
 
 // clone returns a copy of the struct that obj points to.

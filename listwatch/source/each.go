@@ -4,13 +4,15 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/object"
 )
 
 // Part is some objects of a list, in the server's order.
 type Part[T any] struct {
 	// Items, Metas and Errors are as in [Page]. The receiver may keep them.
 	Items  []T
-	Metas  []Meta
+	Metas  []object.Meta
 	Errors []*ObjectError
 
 	// Again says that the list begins again, and that every earlier part of it is void: a continue
@@ -29,7 +31,7 @@ type Part[T any] struct {
 }
 
 // Meta returns the metadata of an item, as [List.Meta] does.
-func (p Part[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(p.Items, p.Metas, i) }
+func (p Part[T]) Meta(i int) (meta object.Meta, ok bool) { return metaOf(p.Items, p.Metas, i) }
 
 // walk records the objects on path. An object of a type without metadata counts as new.
 func (p Part[T]) walk(path *trail) {
@@ -57,7 +59,7 @@ type PartLister[T any] interface {
 	// neither decoded nor transformed again.
 	//
 	// If ListParts returns an error, the page is not whole, whatever parts there were.
-	ListParts(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error) (*Page[T], error)
+	ListParts(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, object.Meta, bool), part func(Part[T]) error) (*Page[T], error)
 }
 
 // Each lists as [All] does, and hands the list over in parts, so that memory does not grow with the
@@ -82,7 +84,7 @@ func Each[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions
 // an item is not newer than that version and yet differs from the version of the known object. The
 // caller must then not use a list with known objects.
 func EachKnown[T any](
-	ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error,
+	ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known func(key string) (T, object.Meta, bool), part func(Part[T]) error,
 ) (*List[T], error) {
 	get := wholePages(lw.List)
 	if parts, ok := lw.(PartLister[T]); ok && !embedsResource(lw) {

@@ -9,13 +9,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/object"
 )
 
 // ObjectError says that one object of a list or a watch could not be used.
 type ObjectError struct {
 	// Meta holds the parts of the object's metadata that could be read; any field may be
 	// empty.
-	Meta Meta
+	Meta object.Meta
 
 	// Err says why the object could not be used.
 	Err error

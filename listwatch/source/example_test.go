@@ -117,8 +117,8 @@ func decode(item []byte) (*configMap, *source.ObjectError) {
 	return obj, nil
 }
 
-func metaOf(m *metav1.ObjectMeta) source.Meta {
-	return source.Meta{Key: object.Key(m), UID: m.UID, ResourceVersion: m.ResourceVersion}
+func metaOf(m *metav1.ObjectMeta) object.Meta {
+	return object.Meta{Key: object.Key(m), UID: m.UID, ResourceVersion: m.ResourceVersion}
 }
 
 // watch opens a stream of events.
@@ -171,7 +171,7 @@ func (e *events) next() (event source.Event[*configMap], err error) {
 	case bad != nil:
 		event.Meta, event.Err = bad.Meta, bad
 	case event.Type == object.Bookmark:
-		event.Meta = source.Meta{ResourceVersion: obj.ResourceVersion}
+		event.Meta = object.Meta{ResourceVersion: obj.ResourceVersion}
 		event.InitialEventsEnd = obj.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 	default:
 		event.Meta, event.Object = metaOf(&obj.ObjectMeta), obj

@@ -15,7 +15,7 @@ type List[T any] struct {
 	// Items are in the server's order. Metas are their metadata as they came over the wire; Metas
 	// is nil if a page had none, see [Page].
 	Items []T
-	Metas []Meta
+	Metas []object.Meta
 
 	// Errors are the items that could not be decoded or transformed.
 	Errors []*ObjectError
@@ -38,17 +38,17 @@ type List[T any] struct {
 
 // Meta returns the metadata of an item as they came over the wire. If the list has no Metas, Meta
 // reads them from the object; ok is false if the object has no methods for them.
-func (l *List[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(l.Items, l.Metas, i) }
+func (l *List[T]) Meta(i int) (meta object.Meta, ok bool) { return metaOf(l.Items, l.Metas, i) }
 
-func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
+func metaOf[T any](items []T, metas []object.Meta, i int) (meta object.Meta, ok bool) {
 	if len(metas) == len(items) {
 		return metas[i], true
 	}
 	obj, ok := any(items[i]).(object.Object)
 	if !ok {
-		return Meta{}, false
+		return object.Meta{}, false
 	}
-	return Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}, true
+	return object.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}, true
 }
 
 // All lists a resource in pages of opts.Limit objects. If the limit is zero, it asks for one page

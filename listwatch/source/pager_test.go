@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/object"
 )
 
 // script answers list requests in order and writes them down.
@@ -136,7 +138,7 @@ func (e *endless) List(context.Context, metav1.ListOptions) (*Page[string], erro
 	page := &Page[string]{ResourceVersion: "7", Continue: fmt.Sprint(e.asked)}
 	switch {
 	case e.nameless && e.asked%2 == 0:
-		page.Items, page.Metas = []string{""}, []Meta{{}}
+		page.Items, page.Metas = []string{""}, []object.Meta{{}}
 	case e.nameless:
 		page.Errors = []*ObjectError{{Err: errors.New("it has no name")}}
 	}
@@ -166,7 +168,7 @@ func (d *deaf) List(context.Context, metav1.ListOptions) (*Page[string], error) 
 	d.asked++
 	newest := fmt.Sprint("n", min(d.asked, d.grows))
 	return &Page[string]{
-		Items: []string{"a", newest}, Metas: []Meta{{Key: "a"}, {Key: newest}},
+		Items: []string{"a", newest}, Metas: []object.Meta{{Key: "a"}, {Key: newest}},
 		ResourceVersion: "7", Continue: fmt.Sprint(d.asked),
 	}, nil
 }

@@ -78,11 +78,11 @@ func (c *canned) Close() error {
 }
 
 func at(version string) Event[string] {
-	return Event[string]{Type: object.Modified, Object: "a", Meta: Meta{Key: "a", ResourceVersion: version}}
+	return Event[string]{Type: object.Modified, Object: "a", Meta: object.Meta{Key: "a", ResourceVersion: version}}
 }
 
 func bookmarkAt(version string) Event[string] {
-	return Event[string]{Type: object.Bookmark, Meta: Meta{ResourceVersion: version}}
+	return Event[string]{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: version}}
 }
 
 func refused(code int32, reason metav1.StatusReason, retryAfter int32) error {

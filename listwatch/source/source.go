@@ -38,7 +38,7 @@ type Page[T any] struct {
 	// Metas are the metadata of Items as they came over the wire, before any transform, in the
 	// same order. A ListWatcher that does not know them leaves Metas nil. The metadata then come
 	// from the objects' own methods, if T is an object.Object.
-	Metas []Meta
+	Metas []object.Meta
 
 	// Errors are the items that could not be decoded or transformed, in the
 	// server's order. They are not in Items.
@@ -87,7 +87,7 @@ type Event[T any] struct {
 
 	// Meta is the object's metadata as it came over the wire, before any transform. A Bookmark has
 	// only a ResourceVersion. Every ListWatcher must set it: Key, UID and ResourceVersion.
-	Meta Meta
+	Meta object.Meta
 
 	// InitialEventsEnd marks the bookmark that ends the initial events of a
 	// watch that asked for them.
@@ -97,9 +97,6 @@ type Event[T any] struct {
 	// could be read. The stream continues.
 	Err *ObjectError
 }
-
-// Meta identifies one version of one object.
-type Meta = object.Meta
 
 // ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever
 // some of an answer have arrived, so that a reflector does not take a list of many minutes, or a

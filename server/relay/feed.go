@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -119,7 +118,7 @@ type list struct {
 }
 
 // Part implements [reflector.Replacement].
-func (l *list) Part(objects []raw, _ []source.Meta) error {
+func (l *list) Part(objects []raw, _ []object.Meta) error {
 	for _, one := range objects {
 		o, err := l.read(one)
 		if err != nil {
@@ -184,12 +183,12 @@ func (f *feed) Get(key string) (raw, bool) {
 func (f *feed) Expect([]string) {}
 
 // Meta implements [reflector.Holder].
-func (f *feed) Meta(key string) (source.Meta, bool) {
+func (f *feed) Meta(key string) (object.Meta, bool) {
 	o, ok := f.held(key)
 	if !ok {
-		return source.Meta{}, false
+		return object.Meta{}, false
 	}
-	return source.Meta{Key: key, UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}, true
+	return object.Meta{Key: key, UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}, true
 }
 
 // Keys implements [reflector.Holder].

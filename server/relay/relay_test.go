@@ -295,9 +295,9 @@ func (e *early) Close() error { return nil }
 // its source has not sent.
 func TestMostRecentStateBeforeTheFirstList(t *testing.T) {
 	server := &early{cache: watchcache.New(watchcache.Options{Wait: -1}), events: []source.Event[*metav1.PartialObjectMetadata]{
-		{Type: object.Added, Meta: source.Meta{Key: "shop/a", ResourceVersion: "40"}},
-		{Type: object.Added, Meta: source.Meta{Key: "shop/b", ResourceVersion: "10"}},
-		{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "50"}},
+		{Type: object.Added, Meta: object.Meta{Key: "shop/a", ResourceVersion: "40"}},
+		{Type: object.Added, Meta: object.Meta{Key: "shop/b", ResourceVersion: "10"}},
+		{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: "50"}},
 	}}
 	u := &upstream{cache: server.cache, feed: &feed{cache: server.cache}, metadata: server}
 	_, err := u.refresh(t.Context())
@@ -332,7 +332,7 @@ func TestMostRecentStateOverARestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := &restored{feed: &feed{cache: cache}}
-	server.events = []source.Event[*metav1.PartialObjectMetadata]{{Type: object.Bookmark, Meta: source.Meta{ResourceVersion: "50"}}}
+	server.events = []source.Event[*metav1.PartialObjectMetadata]{{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: "50"}}}
 	u := &upstream{cache: cache, feed: server.feed, metadata: server}
 	if _, err := u.refresh(t.Context()); cache.Version() != 30 || !apierrors.IsTimeout(err) {
 		t.Errorf("%v, and the cache is at %d; its source is at 30", err, cache.Version())

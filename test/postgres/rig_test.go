@@ -16,7 +16,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
@@ -109,12 +109,12 @@ func put(key string, uid, version int, members ...string) durable.Change[[]byte]
 	return durable.Change[[]byte]{Meta: meta(key, uid, version), Object: []byte(object), Op: durable.Put}
 }
 
-func meta(key string, uid, version int) source.Meta {
-	return source.Meta{Key: key, UID: types.UID(fmt.Sprintf("u%d", uid)), ResourceVersion: fmt.Sprint(version)}
+func meta(key string, uid, version int) object.Meta {
+	return object.Meta{Key: key, UID: types.UID(fmt.Sprintf("u%d", uid)), ResourceVersion: fmt.Sprint(version)}
 }
 
 func gone(how durable.Op, key string) durable.Change[[]byte] {
-	return durable.Change[[]byte]{Meta: source.Meta{Key: key}, Op: how}
+	return durable.Change[[]byte]{Meta: object.Meta{Key: key}, Op: how}
 }
 
 // rows are what the table has: key, uid and version, in order of keys.

@@ -120,7 +120,7 @@ var watchPlans = []plan{
 
 func bookmarks(versions ...string) (events []source.Event[*object]) {
 	for _, v := range versions {
-		events = append(events, source.Event[*object]{Type: relistobject.Bookmark, Meta: source.Meta{ResourceVersion: v}})
+		events = append(events, source.Event[*object]{Type: relistobject.Bookmark, Meta: relistobject.Meta{ResourceVersion: v}})
 	}
 	return events
 }

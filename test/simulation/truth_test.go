@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch/source"
 	relistobject "github.com/relist-go/relist/object"
 )
 
@@ -33,8 +32,8 @@ func (o *object) GetName() string            { return o.name }
 func (o *object) GetUID() types.UID          { return o.uid }
 func (o *object) GetResourceVersion() string { return format(o.version) }
 
-func (o *object) meta() source.Meta {
-	return source.Meta{Key: o.name, UID: o.uid, ResourceVersion: format(o.version)}
+func (o *object) meta() relistobject.Meta {
+	return relistobject.Meta{Key: o.name, UID: o.uid, ResourceVersion: format(o.version)}
 }
 
 func (o *object) ill() bool { return time.Now().Before(o.heals) }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // Copy keeps a resource in one file of JSON, which jq and any other program can read. Each commit
@@ -37,7 +37,7 @@ type content struct {
 
 // Row is an object.
 type Row struct {
-	Meta   source.Meta     `json:"meta"`
+	Meta   object.Meta     `json:"meta"`
 	Object json.RawMessage `json:"object"`
 }
 
@@ -83,8 +83,8 @@ func (c *Copy[T]) rows() map[string]Row {
 }
 
 // Held implements [durable.Copy].
-func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]source.Meta, error) {
-	metas := make([]source.Meta, len(keys))
+func (c *Copy[T]) Held(ctx context.Context, keys []string) ([]object.Meta, error) {
+	metas := make([]object.Meta, len(keys))
 	for i, key := range keys {
 		metas[i] = c.rows()[key].Meta
 	}

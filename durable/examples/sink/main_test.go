@@ -17,7 +17,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/durabletest"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // rowsOf reads the rows of a file, as another program does.
@@ -60,7 +60,7 @@ func TestKilledWhileItWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		object, err := listwatch.ParseRaw([]byte(`{"metadata":{"name":"` + name + `"}}`))
+		obj, err := listwatch.ParseRaw([]byte(`{"metadata":{"name":"` + name + `"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestKilledWhileItWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: source.Meta{Key: name}, Object: object, Op: durable.Put}}); err != nil {
+		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: object.Meta{Key: name}, Object: obj, Op: durable.Put}}); err != nil {
 			t.Fatal(err)
 		}
 		state.Point.Version += "1"

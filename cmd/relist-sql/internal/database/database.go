@@ -15,7 +15,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // Place is where a database is. It comes from the command line.
@@ -122,7 +122,7 @@ type Reader interface {
 
 	// Identities returns the state of a copy, and what identifies the row of each key, both as they
 	// were at one moment.
-	Identities(ctx context.Context, of Stream) (durable.State, map[string]source.Meta, error)
+	Identities(ctx context.Context, of Stream) (durable.State, map[string]object.Meta, error)
 
 	// Check returns an error if a file is damaged.
 	Check(ctx context.Context) error

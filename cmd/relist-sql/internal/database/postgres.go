@@ -17,7 +17,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 // describe names a database of PostgreSQL without the password of its URL.
@@ -236,7 +236,7 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 }
 
 // Identities implements [Reader].
-func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]source.Meta, err error) {
+func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]object.Meta, err error) {
 	tx, err := r.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return state, nil, err
@@ -257,10 +257,10 @@ func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durab
 	if err != nil {
 		return state, nil, r.explain(ctx, tx, err)
 	}
-	rows = map[string]source.Meta{}
+	rows = map[string]object.Meta{}
 	var key, uid, at string
 	_, err = pgx.ForEachRow(found, []any{&key, &uid, &at}, func() error {
-		rows[key] = source.Meta{Key: key, UID: types.UID(uid), ResourceVersion: at}
+		rows[key] = object.Meta{Key: key, UID: types.UID(uid), ResourceVersion: at}
 		return nil
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 )
 
 type sqliteDB struct{ db *sqlite.DB }
@@ -196,7 +196,7 @@ func (r *sqliteReader) each(query string, row func(*driver.Stmt), args ...string
 }
 
 // Identities implements [Reader].
-func (r *sqliteReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]source.Meta, err error) {
+func (r *sqliteReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]object.Meta, err error) {
 	r.conn.SetInterrupt(ctx.Done())
 	defer r.conn.SetInterrupt(nil)
 	if err := r.each("BEGIN", nil); err != nil {
@@ -211,10 +211,10 @@ func (r *sqliteReader) Identities(ctx context.Context, of Stream) (state durable
 	if err = errors.Join(err, bad); err != nil {
 		return state, nil, err
 	}
-	rows = map[string]source.Meta{}
+	rows = map[string]object.Meta{}
 	err = r.each("SELECT key, uid, resource_version FROM "+quote(of.Table)+" WHERE cluster = ?", func(s *driver.Stmt) {
 		key := s.ColumnText(0)
-		rows[key] = source.Meta{Key: key, UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)}
+		rows[key] = object.Meta{Key: key, UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)}
 	}, of.Label)
 	return state, rows, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -55,8 +55,8 @@ func TestText(t *testing.T) {
 				Started: ago(2 * time.Hour), State: reflector.Waiting, Since: ago(time.Second), Synced: true, ResourceVersion: "7", LastByte: ago(time.Second),
 				WatchedUntil: ago(5 * time.Minute), FailingSince: ago(5 * time.Minute), LastError: errors.New("the server\nsaid \x1b[31mno"), LastErrorTime: ago(time.Second), NextRetry: ago(-10 * time.Second),
 				Quarantined: []reflector.Quarantined{
-					{Meta: source.Meta{Key: "a/b"}, Err: errors.New("bad\nlabel"), Since: ago(time.Hour)},
-					{Meta: source.Meta{Key: "a/c", ResourceVersion: "6"}, Err: errors.New("bad"), Since: ago(time.Minute), NextTry: ago(-time.Second)},
+					{Meta: object.Meta{Key: "a/b"}, Err: errors.New("bad\nlabel"), Since: ago(time.Hour)},
+					{Meta: object.Meta{Key: "a/c", ResourceVersion: "6"}, Err: errors.New("bad"), Since: ago(time.Minute), NextTry: ago(-time.Second)},
 				},
 			},
 			`status of pods from http://api
