@@ -4,7 +4,7 @@ import "time"
 
 // Effect is something that the machine wants done. Effects are performed in their order. Package
 // reflector performs them in driver.go: calls of the sink in perform, requests in request, and
-// reports in tell.
+// reports in tell, but for [Applied].
 type Effect interface{ effect() }
 
 // Requests. There is one of each kind at a time: a list or a watch, a refetch, a list of metadata.

@@ -9,8 +9,8 @@ import (
 // Input is a fact that the driver reports to the machine. If the phase has no use for an input,
 // nothing changes: the input comes from a request that the machine has given up.
 //
-// Package reflector reports the facts of a request in request.go, where its answer is read, and the
-// others in driver.go.
+// Package reflector reports the facts of a request in request.go, where its answer is read, a saved
+// copy in point.go, and the others in driver.go.
 type Input interface{ input() }
 
 type (

@@ -67,7 +67,7 @@ const (
 	unusable        cause = iota + 1 // it cannot be decoded or transformed
 	sinkRefused                      // the sink did not take it
 	deletionRefused                  // the sink did not delete it
-	outOfOrder                       // an event was older than the resume version, so that it may no longer be true
+	outOfOrder                       // what came may no longer be true: a late event, an unsure key, a refetch version of another server
 	differs                          // a verification found it to differ
 )
 

@@ -29,7 +29,7 @@ type fault struct {
 	throughProxy bool          // whose connections can be frozen
 	plugin       bool          // that gives the credential
 	goesBack     bool          // so that old versions may be told again
-	verify       time.Duration // reflector.VerifyOptions.Every
+	verify       time.Duration // reflector.VerifyOptions.Interval
 }
 
 // These objects are written by faults alone.
