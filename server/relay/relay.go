@@ -119,6 +119,9 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	if opts.MaxStaleness != 0 && opts.MaxStaleness < MinStaleness {
 		return nil, fmt.Errorf("relay: Options.MaxStaleness is %v, and has to be %v or more: an idle type sends a bookmark once a minute", opts.MaxStaleness, MinStaleness)
 	}
+	if opts.SaveEvery < 0 {
+		return nil, fmt.Errorf("relay: Options.SaveEvery is %v: want the time between two saves, or 0 for a minute", opts.SaveEvery)
+	}
 	if opts.SaveEvery == 0 {
 		opts.SaveEvery = time.Minute
 	}

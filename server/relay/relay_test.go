@@ -461,6 +461,9 @@ func TestFolder(t *testing.T) {
 	if _, err := New(nil, opts); err == nil || !strings.Contains(err.Error(), opts.Dir) {
 		t.Errorf("a file instead of a folder: %v", err)
 	}
+	if _, err := New(nil, Options{Authenticate: ClientCertificates, Authorize: AllowAll, SaveEvery: -1}); err == nil || !strings.Contains(err.Error(), "SaveEvery is -1ns") {
+		t.Errorf("a negative SaveEvery: %v", err)
+	}
 }
 
 // TestTypeIsGone shows what readers get while the server has no such type, because its
