@@ -70,7 +70,7 @@ func TestHistory(t *testing.T) {
 a u1 11 12 put -
 a u1 12 - - -
 b u1 1 - - form
-c u1 1 - missing -
+c u1 1 - inferred -
 c u2 13 - - -
 d u1 1 14 deleted -
 e u1 1 - - -
@@ -88,7 +88,7 @@ g u1 15 - - -`)
 	r.sql("states of a", `SELECT resource_version, to_version, ended FROM $pods_history WHERE key = 'a' ORDER BY resource_version::int`,
 		"1 11 put\n11 12 put\n12 <nil> put\n25 35 put\n35 <nil> <nil>")
 	r.sql("states that ended with the list", `SELECT key, to_version, ended FROM $pods_history WHERE key IN ('e', 'f') ORDER BY key`,
-		"e <nil> missing\nf <nil> unselected")
+		"e <nil> inferred\nf <nil> unselected")
 	is(t, "gaps", r.gaps(), "list \"\" \"10\" true false\nlist \"20\" \"30\" false false\npause \"30\" \"40\" false false")
 
 	// What was there at the time of each commit is found again.
