@@ -54,8 +54,8 @@ func createSettings(t *testing.T, server *apitest.Server, name, value string) {
 }
 
 // Two informers of one resource run at the same time. Their handlers keep each object that is
-// deleted, while 400 come and go, half of them in a gap of the watch, and one handler is slow. Each
-// object is still what it was. The index is made of a named field.
+// deleted, while a thousand come and go (400 with -short), half of them in a gap of the watch, and
+// one handler is slow. Each object is still what it was. The index is made of a named field.
 func TestLazyObjectsAreKept(t *testing.T) {
 	for name, packer := range map[string]lazy.Packer{"plain": nil, "packed": zstd.New()} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,11 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					stops = append(stops, running(t, in))
 				}
 				later(time.Second)
-				const rounds, each = 4, 100
+				const each = 100
+				rounds := 10
+				if testing.Short() {
+					rounds = 4
+				}
 				for round := range rounds {
 					for i := range each {
 						createSettings(t, server, fmt.Sprintf("c%d-%d", round, i), fmt.Sprint(i))

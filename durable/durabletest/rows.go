@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/object"
@@ -289,11 +290,15 @@ func (r *rig[T]) othersGoOn() {
 
 // commitIsAtomic changes all rows again and again, while another program reads them.
 func commitIsAtomic[T object.Object](r *rig[T]) {
-	const commits, width = 10, 40
+	const width = 40
+	commits := 30
+	if testing.Short() {
+		commits = 10 // each may be caught
+	}
 	c := r.open()
 	state := c.load()
 	stop, done := make(chan struct{}), make(chan error, 1)
-	var all [commits][width]durable.Change[T]
+	all := make([][width]durable.Change[T], commits)
 	for i := range all {
 		for j := range all[i] {
 			all[i][j] = r.put(fmt.Sprintf("default/o-%02d", j), fmt.Sprint(i+1), "")
