@@ -43,7 +43,7 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
 	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
-		export CGO_ENABLED=1 GORACE=atexit_sleep_ms=0; \
+		export CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $$GORACE"; \
 	else \
 		race=; echo 'make test: no C compiler that works, so without the race detector'; \
 	fi; \
@@ -64,7 +64,8 @@ test-long: ## run the tests without the race detector, every simulation with all
 	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd durable && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd cmd/relist-sql && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
-	cd test && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
+	cd prometheus && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
+	cd test && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./prometheus ./simulation
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
