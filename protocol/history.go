@@ -160,9 +160,10 @@ func (h *history) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 		return true
 	case Closed, ConnectionLost:
 		return p.timeout == 0 || p.alive(now) < p.timeout-margin
-	default:
-		return false
+	case Throttled, Expired, TooLarge, Denied, Failed, Malformed, NotFound, // the same server has answered
+		EmptyWatches, Unversioned, SinkFailed, RelistRequested, Incomplete, RolledBack, Repair: // no request ends for these
 	}
+	return false
 }
 
 // begin returns the version at which the next watch begins, and what it has to repeat.
