@@ -35,8 +35,9 @@
 //	health.go       what others see, with status.go
 //
 // These are the conversation. Without the guests that follow, it is a client of a server that sends
-// each event in order and readable, and is never restored from a backup. The machine tells them
-// what happens, and acts on what they say.
+// each event in order and readable, and is never restored from a backup. The machine tells history
+// and quarantine what happens, and acts on what they say; verify.go and saved.go are steps of the
+// machine itself.
 //
 //	beside.go       what a step does for them, and in which order: repair, history check, refetch, verification
 //	history.go      whether this is still the same server, with the same history

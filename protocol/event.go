@@ -57,8 +57,8 @@ type fate uint8
 
 const (
 	toSink    fate = iota + 1 // the sink gets the change
-	inSink                    // the sink has this state of the object, or a newer one
-	notInSink                 // it deletes an object that the sink does not hold
+	inSink                    // nothing is left to do: the sink has this state or a newer one, or the event is late and deletes what the sink does not hold
+	notInSink                 // it deletes an object that the sink does not hold, so its key needs no refetch
 	tooLate                   // it may no longer be true, so its key goes into quarantine
 	broken                    // its object cannot be used, so its key goes into quarantine
 	keyless                   // nobody can tell which object it is about, so a list is due
@@ -68,7 +68,8 @@ const (
 //
 // A server sends events in the order of their versions, with two exceptions: a watch without a
 // version begins with the objects that the server has, in no order; and some servers send an event
-// late, behind newer ones.
+// late, behind newer ones. An event that a refetch version covers says nothing new, however late it
+// is.
 func (m *Machine) fateOf(e *Seen) fate {
 	item := e.Item
 	same := item.IsHeld && item.Held.UID == item.Meta.UID

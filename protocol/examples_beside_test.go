@@ -60,7 +60,7 @@ var besideSections = []section{
 	{
 		title: "a refetch version", anchor: "v",
 		text:  "A refetch returned `b` as of 110. The resume version is 105.",
-		start: fencedAt110,
+		start: refetchedAt110,
 		examples: []example{
 			{"MODIFIED or DELETED of `b` at 107, even if it cannot be decoded", "events", nil, in(event(object.Deleted, bad("b", "107", "107")))},
 			{"MODIFIED of `b` at 111", "events", nil, in(event(object.Modified, good("b", "111", "107")))},

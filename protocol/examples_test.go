@@ -145,7 +145,7 @@ func savedAndAsked(s *stage) {
 	s.tick()
 }
 
-func fencedAt110(s *stage) {
+func refetchedAt110(s *stage) {
 	asked(s)
 	s.step(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}})
 }

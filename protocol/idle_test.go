@@ -7,8 +7,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// silentAfter returns how long the watch that is open may bring nothing.
-func (s *stage) silentAfter(t *testing.T) time.Duration {
+// idleAfter returns how long the watch that is open may bring nothing.
+func (s *stage) idleAfter(t *testing.T) time.Duration {
 	t.Helper()
 	p, ok := s.m.phase.(*watching)
 	if !ok || !p.open {
@@ -17,8 +17,8 @@ func (s *stage) silentAfter(t *testing.T) time.Duration {
 	return s.m.idleAt(p).Sub(p.heard)
 }
 
-// silentUntilEnd lets the watch be idle until it is opened again, and answers that.
-func (s *stage) silentUntilEnd(t *testing.T) {
+// idleUntilEnd lets the watch be idle until it is opened again, and answers that.
+func (s *stage) idleUntilEnd(t *testing.T) {
 	t.Helper()
 	for range 100 {
 		s.tick()
@@ -47,19 +47,19 @@ func TestIdleTimeBeforeABookmarkIsLearned(t *testing.T) {
 			r.Rand = func() float64 { return jitter }
 		})
 		s.watched()
-		first := s.silentAfter(t)
+		first := s.idleAfter(t)
 		if first < 50*time.Second || first > 90*time.Second {
 			t.Fatalf("the first limit is %v, want 50 to 90 s", first)
 		}
 		for want := 2 * first; want < time.Hour; want *= 2 {
-			s.silentUntilEnd(t)
-			if got := s.silentAfter(t); got != want {
+			s.idleUntilEnd(t)
+			if got := s.idleAfter(t); got != want {
 				t.Fatalf("the limit is %v, want %v", got, want)
 			}
 		}
 		for range 2 {
-			s.silentUntilEnd(t)
-			if got := s.silentAfter(t); got != time.Hour {
+			s.idleUntilEnd(t)
+			if got := s.idleAfter(t); got != time.Hour {
 				t.Fatalf("the limit is %v, want an hour at most", got)
 			}
 		}
@@ -80,16 +80,16 @@ func TestIdleTimeOfADeadWatchIsNotLearned(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()
 			s.watched()
-			first := s.silentAfter(t)
-			s.silentUntilEnd(t)
+			first := s.idleAfter(t)
+			s.idleUntilEnd(t)
 			s.at = s.at.Add(c.after)
 			s.step(event(object.Modified, good("a", "101", "90")))
-			s.silentUntilEnd(t)
+			s.idleUntilEnd(t)
 			want := 2 * first
 			if !c.first {
 				want = 4 * first
 			}
-			if got := s.silentAfter(t); got != want {
+			if got := s.idleAfter(t); got != want {
 				t.Errorf("the limit is %v, want %v", got, want)
 			}
 		})
@@ -106,12 +106,12 @@ func TestIdleTimeAfterABookmark(t *testing.T) {
 		s := newStage()
 		s.watched()
 		s.step(markAt("101"))
-		if got := s.silentAfter(t); got != 90*time.Second {
+		if got := s.idleAfter(t); got != 90*time.Second {
 			t.Errorf("after one bookmark the limit is %v, want 90s", got)
 		}
 		s.at = s.at.Add(c.gap)
 		s.step(markAt("102"))
-		if got := s.silentAfter(t); got != c.want {
+		if got := s.idleAfter(t); got != c.want {
 			t.Errorf("with %v between bookmarks the limit is %v, want %v", c.gap, got, c.want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestSignsOfLife(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()
 			s.watched()
-			limit := s.silentAfter(t)
+			limit := s.idleAfter(t)
 			s.at = s.at.Add(limit - time.Second)
 			s.step(c.tick(s.at))
 			s.at = s.at.Add(2 * time.Second)

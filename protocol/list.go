@@ -161,16 +161,16 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 // gives the state to the sink. If the state cannot be used, it asks again. asked is the
 // resourceVersion of the request.
 func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
-	older := sum.Conflict
-	if _, err := advance(m.floor(), sum.Version); older == nil && err != nil {
+	conflict := sum.Conflict
+	if _, err := advance(m.floor(), sum.Version); conflict == nil && err != nil {
 		if asked != "" && errors.Is(err, errOlder) {
-			older = err
+			conflict = err
 		} else {
 			m.emit(Problem{Class: VersionProblem, Err: err})
 		}
 	}
-	if older != nil {
-		m.stateRolledBack(now, older)
+	if conflict != nil {
+		m.stateRolledBack(now, conflict)
 		return
 	}
 	if err := m.undecodable(sum); err != nil {

@@ -21,7 +21,8 @@ type Machine struct {
 
 	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
-	// The guests: what is done beside the conversation, see beside.go.
+	// The guests: what is done beside the conversation, see beside.go. saved.go, the fourth, has
+	// nothing to remember.
 	history    history
 	quarantine quarantine
 	verify     verification

@@ -8,8 +8,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// askedAfter notes how long each refetch of b is waited for, while b stays as it is.
-func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []time.Duration {
+// refetchedAfter notes how long each refetch of b is waited for, while b stays as it is.
+func refetchedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []time.Duration {
 	t.Helper()
 	var waits []time.Duration
 	since := s.at
@@ -36,12 +36,12 @@ func TestBackoffOfRefetches(t *testing.T) {
 	stillBad := func() Refetched { return Refetched{Version: "105", Items: []Item{bad("b", "105", "95")}} }
 	sec := time.Second
 	want := []time.Duration{sec, 2 * sec, 4 * sec, 8 * sec, 16 * sec, 32 * sec, 64 * sec, 128 * sec, 256 * sec, 512 * sec, 600 * sec, 600 * sec}
-	if got := askedAfter(t, s, len(want), stillBad); !slices.Equal(got, want) {
+	if got := refetchedAfter(t, s, len(want), stillBad); !slices.Equal(got, want) {
 		t.Errorf("it is asked for after %v, want %v", got, want)
 	}
 	s.step(event(object.Modified, bad("b", "106", "95")))
 	changed := func() Refetched { return Refetched{Version: "106", Items: []Item{bad("b", "106", "95")}} }
-	if got := askedAfter(t, s, 3, changed); !slices.Equal(got, want[:3]) {
+	if got := refetchedAfter(t, s, 3, changed); !slices.Equal(got, want[:3]) {
 		t.Errorf("when it has changed, it is asked for after %v, want %v", got, want[:3])
 	}
 }

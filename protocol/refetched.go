@@ -40,20 +40,17 @@ func (q *quarantine) refetched(meta object.Meta) bool {
 	return ok && (meta.ResourceVersion == upTo || object.Older(meta.ResourceVersion, upTo))
 }
 
-// moveResume moves the resume version, and removes the refetch versions that it has reached.
-func (m *Machine) moveResume(to string) {
-	m.resume = to
-	maps.DeleteFunc(m.quarantine.versions, func(_, upTo string) bool { return !object.Older(to, upTo) })
+// reached removes the refetch versions that the resume version has reached.
+func (q *quarantine) reached(resume string) {
+	maps.DeleteFunc(q.versions, func(_, upTo string) bool { return !object.Older(resume, upTo) })
 }
 
-// floor returns the highest of the resume version and all refetch versions. No list may be older
-// than this version, because the sink already has a list, an event or an answer of this version.
-func (m *Machine) floor() string {
-	floor := m.resume
-	for _, upTo := range m.quarantine.versions { // the order does not matter for a maximum
-		floor = object.Newer(floor, upTo)
+// newest returns the highest of a version and all refetch versions.
+func (q *quarantine) newest(version string) string {
+	for _, upTo := range q.versions { // the order does not matter for a maximum
+		version = object.Newer(version, upTo)
 	}
-	return floor
+	return version
 }
 
 // unsettled reports whether the sink's object of a key may be older than the resume version

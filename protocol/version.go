@@ -37,3 +37,13 @@ func advance(resume, version string) (string, error) {
 	}
 	return version, nil
 }
+
+// moveResume moves the resume version, and removes the refetch versions that it has reached.
+func (m *Machine) moveResume(to string) {
+	m.resume = to
+	m.quarantine.reached(to)
+}
+
+// floor returns the highest of the resume version and all refetch versions. No list may be older
+// than this version, because the sink already has a list, an event or an answer of this version.
+func (m *Machine) floor() string { return m.quarantine.newest(m.resume) }

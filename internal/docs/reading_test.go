@@ -9,7 +9,7 @@ import (
 )
 
 // readingLines is how many lines somebody reads who follows docs/reading.md.
-const readingLines = 6650
+const readingLines = 6680
 
 var (
 	readingHeading = regexp.MustCompile(`(?m)^## .*, in (\d+) lines$`)
