@@ -69,14 +69,16 @@ type QueueOptions struct {
 	// BackoffBase is the delay after the first failure of a key. It doubles with each further
 	// failure. Each delay is drawn at random between its value and twice its value. If zero, 5 ms
 	// are used, as in client-go, so that a write that met a conflict is soon tried again:
-	// https://pkg.go.dev/k8s.io/client-go/util/workqueue#DefaultTypedControllerRateLimiter If
-	// negative, there are no delays; use that in tests only.
+	// https://pkg.go.dev/k8s.io/client-go/util/workqueue#DefaultTypedControllerRateLimiter
+	//
+	// If negative, there are no delays; use that in tests only.
 	BackoffBase time.Duration
 
 	// BackoffCap is the value that a delay stops growing at. If zero, 150 s are used, so that no
 	// delay is longer than 5 minutes, which is also the limit of the delays of a container that
-	// crashes: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy If
-	// it is less than BackoffBase, every delay is BackoffBase.
+	// crashes: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
+	//
+	// If it is less than BackoffBase, every delay is BackoffBase.
 	BackoffCap time.Duration
 
 	// Rand returns numbers from 0 to 1, 1 excluded. If nil, math/rand/v2 is used. The queue calls

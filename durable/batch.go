@@ -83,13 +83,13 @@ func (w *writer[T]) Apply(c reflector.Change[T]) error {
 	case protocol.Delete:
 		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, Op: Deleted})
 	case protocol.InferDelete:
-		return w.deleteMissing(c.Meta)
+		return w.deleteInferred(c.Meta)
 	case protocol.Resync, protocol.Resumed:
 	}
 	return nil
 }
 
-func (w *writer[T]) deleteMissing(meta object.Meta) error {
+func (w *writer[T]) deleteInferred(meta object.Meta) error {
 	if meta.ResourceVersion == "" {
 		w.mu.Lock()
 		if row := w.expected[meta.Key]; row.UID == meta.UID {

@@ -1,5 +1,5 @@
-// Package option has the rule of every number in relist's options: zero is the default, negative is
-// off.
+// Package option has the rule of the numbers in the options of transport, listwatch/source,
+// reflector and controller: zero is the default, negative is off.
 package option
 
 import "time"

@@ -134,8 +134,8 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 			Trace:       reflector.JoinTraces(lines, d.tally.trace()),
 		},
 	})
-	d.told, err = d.cache.AddHandler(informer.Handler[*unstructured.Unstructured]{OnDelete: func(o *unstructured.Unstructured, unseen bool) {
-		if unseen && int64(d.tally.add(inferred)) <= d.printed.Load() {
+	d.told, err = d.cache.AddHandler(informer.Handler[*unstructured.Unstructured]{OnDelete: func(o *unstructured.Unstructured, inferred bool) {
+		if inferred && int64(d.tally.add(inferredDeletions)) <= d.printed.Load() {
 			d.out.Print(report.Delta{Type: "Deleted", Key: object.Key(o), ResourceVersion: o.GetResourceVersion(), Inferred: true})
 		}
 	}})
@@ -167,7 +167,7 @@ func (d *demo) play(ctx context.Context, duration time.Duration) error {
 // show runs one scene. A fault that is not met in time is noted, and the show goes on.
 func (d *demo) show(ctx context.Context, s scene) {
 	began := time.Now()
-	d.printed.Store(int64(d.tally.count(inferred) + 3))
+	d.printed.Store(int64(d.tally.count(inferredDeletions) + 3))
 	d.out.Print(report.Fault{Name: s.name, Message: s.message})
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -217,7 +217,7 @@ func (d *demo) conclude() error {
 		matches = matches && held && have.GetUID() == want.GetUID() && have.GetResourceVersion() == want.GetResourceVersion()
 	}
 	var counts []report.Row
-	for _, name := range []string{lists, watches, events, cuts, refused, inStream, toWatch, toList, toToken, tooLarge, inferred} {
+	for _, name := range []string{lists, watches, events, cuts, refused, inStream, toWatch, toList, toToken, tooLarge, inferredDeletions} {
 		counts = append(counts, report.Row{Name: name, Value: fmt.Sprint(d.tally.count(name))})
 	}
 	d.out.Say("%s\n%s\n", report.FormatRows(d.states), report.FormatRows(counts))
@@ -252,17 +252,17 @@ func until(ctx context.Context, is func() bool) error {
 
 // What is counted: what the client meets, what the server refuses, and how often both speak.
 const (
-	cuts     = "cut watches"
-	refused  = "refused connections"
-	inStream = "410 in a stream"
-	toWatch  = "410 to a watch"
-	toList   = "410 to a list"
-	toToken  = "410 to a continue token"
-	tooLarge = "Too large"
-	inferred = "inferred deletions"
-	lists    = "lists"
-	watches  = "watches"
-	events   = "events"
+	cuts              = "cut watches"
+	refused           = "refused connections"
+	inStream          = "410 in a stream"
+	toWatch           = "410 to a watch"
+	toList            = "410 to a list"
+	toToken           = "410 to a continue token"
+	tooLarge          = "Too large"
+	inferredDeletions = "inferred deletions"
+	lists             = "lists"
+	watches           = "watches"
+	events            = "events"
 )
 
 // tally counts.

@@ -29,7 +29,7 @@ var scenes = []scene{
 	},
 	{
 		"deletions while the watch is down", "the server refuses connections while objects are deleted",
-		relist(inferred, away((*churn.Churner).Remove)), "deletions inferred from the list",
+		relist(inferredDeletions, away((*churn.Churner).Remove)), "deletions inferred from the list",
 	},
 	{
 		"410 in the stream", "while the client is away, history is compacted",
