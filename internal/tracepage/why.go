@@ -96,7 +96,7 @@ func input(in protocol.Input) string {
 		return fmt.Sprintf("as of %s, %s is at %s%s", in.Version, in.Items[0].Meta.Key, in.Items[0].Meta.ResourceVersion, bad(in.Items[0]))
 	case protocol.MetadataListed:
 		if in.Failure.Reason != 0 {
-			return "the consistency check fails: " + failure(in.Failure)
+			return "the verification fails: " + failure(in.Failure)
 		}
 		return "metadata comes, as of " + in.Version
 	case protocol.Compared:
@@ -174,7 +174,7 @@ func effect(e protocol.Effect) string {
 	case protocol.CancelRefetch:
 		return "cancel the refetch"
 	case protocol.CancelVerification:
-		return "cancel the consistency check"
+		return "cancel the verification"
 	case protocol.Replace:
 		if e.KeepUnlisted {
 			return "replace at " + or(e.Version, "no version") + ", keeping what is not listed"
@@ -202,7 +202,7 @@ func effect(e protocol.Effect) string {
 	case protocol.Synced:
 		return "report: synced"
 	}
-	return "" // Applied, Passed and Failing report what the input and the other effects say already
+	return "" // the others report what the input and the other effects say already
 }
 
 func or(version, otherwise string) string {

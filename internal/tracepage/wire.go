@@ -68,7 +68,7 @@ func request(target string) (text, detail string) {
 	case exact && q.Get("limit") == "1":
 		text, detail = "history check", "exactly at "+version
 	case exact:
-		text, detail = "consistency check", "exactly at "+version
+		text, detail = "verification", "exactly at "+version
 	case q.Get("continue") != "":
 		text = "next page"
 	case version == "":
