@@ -62,6 +62,16 @@ func (m *Machine) conclude(now time.Time) {
 	}
 }
 
+// eventCame notes that an event of a key has come: an answer that is on its way may be older.
+func (m *Machine) eventCame(key string) {
+	if m.refetches.open != nil && m.refetches.open.key == key {
+		m.refetches.open.eventSince = true
+	}
+	if m.verify.running() {
+		m.verify.keysWithEvents[key] = true
+	}
+}
+
 // cancelBeside gives up the refetch and the verification that are in flight, because a list brings
 // everything.
 func (m *Machine) cancelBeside() {
@@ -75,6 +85,12 @@ func (m *Machine) cancelBeside() {
 	}
 }
 
+// forgetBeside forgets the requests that were in flight when a Run ended.
+func (m *Machine) forgetBeside() {
+	m.refetches.open = nil
+	m.verify.cancel()
+}
+
 // anotherServer is called when another server may answer from now on. A verification is given up,
 // and so is the answer to the refetch that is in flight, because the old server may have sent it.
 func (m *Machine) anotherServer(now time.Time) {
@@ -83,7 +99,7 @@ func (m *Machine) anotherServer(now time.Time) {
 		m.refetches.open.otherServer = true
 	}
 	if m.verify.running() {
-		m.verify.postpone(now)
+		m.verify.postpone(m.rules, now)
 		m.emit(CancelVerification{})
 	}
 	m.quarantine.suspect(now, m.resume)

@@ -40,7 +40,7 @@
 // machine itself.
 //
 //	beside.go       what a step does for them, and in which order: repair, history check, refetch, verification
-//	history.go      whether this is still the same server, with the same history
+//	history.go      whether this is still the same server, with the same history; recent.go: the newest states, which it asks about
 //	quarantine.go   the keys whose latest state the sink may lack
 //	refetch.go      the request for one such key, and what its answer means
 //	refetched.go    keys for which the sink is ahead of the resume version

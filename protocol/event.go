@@ -16,8 +16,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		p.heard = now
 		switch repeated, err := m.history.isRepetition(p, e); {
 		case err != nil:
-			m.distrust(err)
-			m.waitUntil(now.Add(m.rules.jitter(checkSpread)), toList)
+			m.notRepeated(now, err)
 			return
 		case repeated:
 			return // it says nothing about what the server has sent since
@@ -56,12 +55,12 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 type fate uint8
 
 const (
-	toSink    fate = iota + 1 // the sink gets the change
-	inSink                    // nothing is left to do: the sink has this state or a newer one, or the event is late and deletes what the sink does not hold
-	notInSink                 // it deletes an object that the sink does not hold, so its key needs no refetch
-	tooLate                   // it may no longer be true, so its key goes into quarantine
-	broken                    // its object cannot be used, so its key goes into quarantine
-	keyless                   // nobody can tell which object it is about, so a list is due
+	toSink      fate = iota + 1 // the sink gets the change
+	ignored                     // the sink has this state or a newer one; or the event is late and deletes what the sink does not hold: its key stays in quarantine
+	goneAlready                 // it deletes, in order, what the sink does not hold, so its key needs no refetch
+	tooLate                     // it may no longer be true, so its key goes into quarantine
+	broken                      // its object cannot be used, so its key goes into quarantine
+	keyless                     // nobody can tell which object it is about, so a list is due
 )
 
 // fateOf says what becomes of an event, and changes nothing.
@@ -78,13 +77,13 @@ func (m *Machine) fateOf(e *Seen) fate {
 		return keyless
 	case m.quarantine.refetched(item.Meta),
 		object.IsAnyVersion(m.resume) && same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion):
-		return inSink
+		return ignored
 	case object.Older(item.Meta.ResourceVersion, m.resume):
 		if what := m.lateFate(e, same); what != toSink {
 			return what
 		}
 	}
-	switch {
+	switch { // it is in order, or late and still true
 	case item.Err == nil:
 		return toSink
 	case e.Type != object.Deleted, !m.rules.SinkTells:
@@ -92,7 +91,7 @@ func (m *Machine) fateOf(e *Seen) fate {
 	case item.IsHeld:
 		return toSink // the name is enough for a deletion: the object that the sink holds is deleted
 	}
-	return notInSink
+	return goneAlready
 }
 
 // lateFate says what becomes of an event that is older than the resume version. If the sink holds
@@ -110,7 +109,7 @@ func (m *Machine) lateFate(e *Seen, same bool) fate {
 		return toSink
 	case same && object.IsComparable(item.Held.ResourceVersion),
 		e.Type == object.Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
-		return inSink
+		return ignored
 	}
 	return tooLate
 }
@@ -127,10 +126,10 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	}
 	switch what {
 	case toSink:
-		m.apply(e.Type, item)
+		m.apply(e.Type, item, "")
 		return // the resume version moves once the sink has answered
-	case inSink:
-	case notInSink:
+	case ignored:
+	case goneAlready:
 		m.release(item.Meta.Key)
 	case tooLate:
 		m.quarantine.put(now, m.resume, item, errLate, outOfOrder)
@@ -141,7 +140,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.quarantine.put(now, m.resume, item, item.Err, unusable)
 	case keyless:
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
-		m.quarantine.repair.wantUnnamed(now)
+		m.quarantine.put(now, m.resume, item, item.Err, unusable)
 		m.history.passed()
 		if resume, _ := advance(m.resume, item.Meta.ResourceVersion); !object.IsAnyVersion(m.resume) || e.Type != object.Added {
 			m.moveResume(resume)
@@ -169,12 +168,13 @@ func (m *Machine) passEvent(typ object.EventType, meta object.Meta) {
 	}
 }
 
-// apply gives the sink the object of an event, or of an answer to a refetch.
+// apply gives the sink the object of an event, or of an answer to a refetch, with the version of
+// that answer.
 //
 // A name has one object at a time. If the sink holds another object with this name, then that
 // object was deleted, and the sink has not learned of the deletion: the server lost the event, the
 // sink refused it, or the watch began after it.
-func (m *Machine) apply(typ object.EventType, item Item) {
+func (m *Machine) apply(typ object.EventType, item Item, answer string) {
 	how := Update
 	switch another := item.IsHeld && object.DifferentUID(item.Held.UID, item.Meta.UID); {
 	case another, typ == object.Deleted && item.Err != nil:
@@ -184,6 +184,6 @@ func (m *Machine) apply(typ object.EventType, item Item) {
 	case typ == object.Added:
 		how = Add
 	}
-	m.pending = pending{how: how, typ: typ, item: item}
+	m.pending = pending{how: how, typ: typ, item: item, answer: answer}
 	m.emit(how)
 }

@@ -23,7 +23,7 @@ func (m *Machine) LeaveOut(guest Guest, in Input) {
 	case History:
 		m.history = history{rules: m.rules}
 	case Verify:
-		m.verify = verification{rules: m.rules}
+		m.verify = verification{}
 	case Saved:
 		if _, ok := in.(ResumeSaved); ok {
 			*m = *New(*m.rules)

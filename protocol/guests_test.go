@@ -98,7 +98,9 @@ func TestGuests(t *testing.T) {
 // upTo returns the part of a trace that a run has played: a run ends at the first line of the
 // server or of the user that nobody waits for.
 func upTo(src, run []byte) []byte {
-	said := func(line []byte) bool { return len(line) < 2 || line[1] != ' ' || !bytes.ContainsRune([]byte(">=!~"), rune(line[0])) }
+	said := func(line []byte) bool {
+		return len(line) < 2 || line[1] != ' ' || !bytes.ContainsRune([]byte(">=!~"), rune(line[0]))
+	}
 	left := 0
 	for line := range bytes.Lines(run) {
 		if said(line) {

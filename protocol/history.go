@@ -36,6 +36,9 @@ import (
 // The check does not notice a restored backup if the last events, or these objects, are the same in
 // both histories. Only a verification ([Rules.Verify]) notices that, because nothing else in the
 // API distinguishes the two servers.
+//
+// A parameter resume is always the machine's resume version of that moment. A history emits nothing
+// and changes no phase, but for p.repeats in isRepetition.
 type history struct {
 	rules *Rules
 	recent
@@ -51,7 +54,7 @@ type unverified struct {
 	questions []question // the first is asked next; there is at least one
 	suspicion suspicion
 
-	at       time.Time // when to ask, if a watch is open; zero while an answer is on its way, and before a watch has opened
+	at       time.Time // when to ask. It counts only while a watch is open and no request for a key is in flight, see beside.go; each watch that opens sets it
 	failures int       // how often in a row a question got no answer, or got an answer that no list can help with
 	behind   bool      // the last answer was older than the question
 }

@@ -112,7 +112,8 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		return
 	case what == report:
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
-	case what != cut || p.open:
+	case what == cut && !p.open: // nobody has answered, so it says nothing about initial events
+	default: // refused, or cut while open; newest and rejected that led to nothing above
 		m.lists.incompleteStreams++
 	}
 	if m.lists.incompleteStreams >= maxIncomplete {

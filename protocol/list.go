@@ -225,7 +225,7 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 	for _, key := range m.quarantine.listed(now, sum) {
 		m.emit(Released{key})
 	}
-	m.verify.postpone(now)
+	m.verify.postpone(m.rules, now)
 	if m.resyncAt.IsZero() && m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}

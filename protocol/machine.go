@@ -52,7 +52,7 @@ type position struct {
 func New(rules Rules) *Machine {
 	return &Machine{
 		rules: &rules, phase: &waiting{then: toList},
-		history: history{rules: &rules}, quarantine: newQuarantine(&rules), verify: verification{rules: &rules},
+		history: history{rules: &rules}, quarantine: newQuarantine(&rules),
 	}
 }
 
@@ -192,8 +192,7 @@ func (m *Machine) stopped(now time.Time) {
 		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	}
 	m.waitUntil(time.Time{}, then)
-	m.refetches.open = nil
-	m.verify.cancel()
+	m.forgetBeside()
 	m.anotherServer(now)
 }
 

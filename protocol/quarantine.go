@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ type quarantine struct {
 
 	versions       refetchVersions // keys for which the sink is ahead of the resume version, see refetched.go
 	repair         repair          // the list that is made if refetches do not help, see repair.go
-	noRefetchUntil time.Time       // no key is asked for before this, because an answer could not be used; zero if there was no such answer
+	noRefetchUntil time.Time       // no key in quarantine is asked for before this, because an answer could not be used; zero if there was no such answer
 }
 
 // entry is one key in quarantine.
@@ -130,11 +131,12 @@ func (e *entry) reported() error {
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
 // put puts the key of an item into quarantine. If the key is there already, its entry is brought up
-// to date.
-func (q *quarantine) put(now time.Time, resume string, item Item, err error, why cause) {
+// to date. put reports whether that is news: it is none if the entry had this version and this
+// cause.
+func (q *quarantine) put(now time.Time, resume string, item Item, err error, why cause) (news bool) {
 	if item.Meta.Key == "" { // no request can name it
 		q.repair.wantUnnamed(now)
-		return
+		return true
 	}
 	e, ok := q.entries[item.Meta.Key]
 	switch {
@@ -142,11 +144,12 @@ func (q *quarantine) put(now time.Time, resume string, item Item, err error, why
 		q.beyondLimit++
 		q.changes++
 		q.repair.want(now)
-		return
+		return true
 	case !ok:
 		e = &entry{since: now, minVersion: resume}
 		q.entries[item.Meta.Key] = e
 	}
+	news = !ok || e.meta != item.Meta || e.why != why
 	if e.meta != item.Meta {
 		e.step = 0
 	}
@@ -154,6 +157,24 @@ func (q *quarantine) put(now time.Time, resume string, item Item, err error, why
 	e.minVersion = object.Newer(e.minVersion, object.Newer(resume, item.Meta.ResourceVersion))
 	q.postpone(now, e)
 	q.repairInstead(now)
+	return news
+}
+
+var errSaved = errors.New("the saved copy may lack the latest state of it")
+
+// saved writes down what a copy that is saved now may lack.
+func (q *quarantine) saved(p *Point) { p.Unsure, p.MoreUnsure = q.unsure(), q.beyondLimit }
+
+// resumeSaved continues from a saved copy: the keys that it names are refetched, and if it counts
+// more, a list follows.
+func (q *quarantine) resumeSaved(now time.Time, p Point) {
+	for _, key := range p.Unsure {
+		q.put(now, p.Version, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
+	}
+	if p.MoreUnsure > 0 {
+		q.beyondLimit += p.MoreUnsure
+		q.repair.want(now)
+	}
 }
 
 // repairInstead plans a list for repair, if something is in quarantine and the server cannot be

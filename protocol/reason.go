@@ -69,8 +69,8 @@ const (
 	again           // after a delay, the same request
 	report          // the same, and a problem is reported
 	newest          // the most recent state is asked for, if it was not
-	rejected        // the server may refuse this request forever, so it does not get it more often than it is worth
-	refused         // the initial events did not come; after two such streams, a list
+	rejected        // the request itself may be at fault: a list asks for the most recent state from the third 4xx on, a stream becomes lists, and a watch becomes a list after three
+	refused         // the initial events did not come; after two such streams, a list (the default of streamEnded)
 	cut             // the same, if the stream was open
 	relist          // a list
 	dropped         // the next watch, at once or after a delay; or a list, if watches bring nothing

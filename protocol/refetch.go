@@ -79,16 +79,6 @@ func (m *Machine) send(now time.Time, a *refetch) {
 	m.emit(Refetch{a.key, a.at})
 }
 
-// eventCame notes that an event of a key has come: an answer that is on its way may be older.
-func (m *Machine) eventCame(key string) {
-	if m.refetches.open != nil && m.refetches.open.key == key {
-		m.refetches.open.eventSince = true
-	}
-	if m.verify.running() {
-		m.verify.keysWithEvents[key] = true
-	}
-}
-
 // answered takes the answer to the refetch that is in flight.
 func (m *Machine) answered(now time.Time, in Refetched) {
 	a := m.refetches.open
@@ -103,11 +93,8 @@ func (m *Machine) answered(now time.Time, in Refetched) {
 		m.refetchedKey(now, a, in)
 		return
 	}
-	switch err := m.history.answered(now, m.resume, a, in); {
-	case errors.Is(err, errStorageDiffers):
-		m.emit(Problem{Class: VersionProblem, Err: err})
-	case err != nil:
-		m.rolledBack(now, err)
+	if err := m.history.answered(now, m.resume, a, in); err != nil {
+		m.otherHistory(now, err)
 	}
 }
 
@@ -123,9 +110,21 @@ func (r *refetch) answers(in Refetched) bool {
 	return !in.More && len(in.Items) <= 1 && (len(in.Items) == 0 || in.Items[0].Meta.Key == r.key)
 }
 
+// answer is what the answer to a refetch says of the sink's object of the key.
+type answer uint8
+
+const (
+	ofNoUse     answer = iota // nothing for the machine to do: the quarantine has planned the next refetch, or a repair
+	upToDate                  // the sink has what the server has
+	changed                   // the server has another state
+	gone                      // the server does not have the object, or it no longer matches the selector
+	undecodable               // the server has a state that cannot be used either, and that was not reported yet
+	older                     // the server has an older state than the sink, so its storage rolled back
+)
+
 // refetchedKey brings the sink's object of a key in line with the server's answer.
 func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
-	switch what, item := m.quarantine.answered(now, a, in); what {
+	switch what, item := m.quarantine.judge(now, a, in); what {
 	case ofNoUse:
 	case upToDate:
 		m.release(a.key)
@@ -142,25 +141,12 @@ func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
 		case !item.IsHeld:
 			typ = object.Added
 		}
-		m.apply(typ, item)
-		m.pending.answer = in.Version
+		m.apply(typ, item, in.Version)
 	}
 }
 
-// answer is what the answer to a refetch says of the sink's object of the key.
-type answer uint8
-
-const (
-	ofNoUse     answer = iota // nothing that is new; if the key is still in quarantine, the server is asked again
-	upToDate                  // the sink has what the server has
-	changed                   // the server has another state
-	gone                      // the server does not have the object, or it no longer matches the selector
-	undecodable               // the server has a state that cannot be used either, and that was not reported yet
-	older                     // the server has an older state than the sink, so its storage rolled back
-)
-
-// answered takes the answer to a refetch, and returns what it says, and the object for that.
-func (q *quarantine) answered(now time.Time, a *refetch, in Refetched) (answer, Item) {
+// judge takes the answer to a refetch, and returns what it says, and the object for that.
+func (q *quarantine) judge(now time.Time, a *refetch, in Refetched) (answer, Item) {
 	e, ok := q.entries[a.key]
 	switch {
 	case !ok: // an event has taken the key out of quarantine

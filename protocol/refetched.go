@@ -45,8 +45,8 @@ func (q *quarantine) reached(resume string) {
 	maps.DeleteFunc(q.versions, func(_, upTo string) bool { return !object.Older(resume, upTo) })
 }
 
-// newest returns the highest of a version and all refetch versions.
-func (q *quarantine) newest(version string) string {
+// furthest returns the highest of a version and all refetch versions.
+func (q *quarantine) furthest(version string) string {
 	for _, upTo := range q.versions { // the order does not matter for a maximum
 		version = object.Newer(version, upTo)
 	}

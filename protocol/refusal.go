@@ -73,15 +73,13 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	if given.typ == object.Deleted {
 		why = deletionRefused
 	}
-	before, ok := m.quarantine.entries[item.Meta.Key]
-	first := !ok || before.meta != item.Meta || before.why != why
-	m.quarantine.put(now, m.resume, item, err, why)
+	news := m.quarantine.put(now, m.resume, item, err, why)
 	if m.quarantine.sinkRefusals() > maxRefused {
 		m.listAfterRefusal(now, err)
 		return
 	}
 	m.changeIsOver(given)
-	if first {
+	if news {
 		m.emit(Problem{Class: SinkProblem, Key: item.Meta.Key, Err: err})
 	}
 }

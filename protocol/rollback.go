@@ -45,6 +45,22 @@ func (m *Machine) distrust(err error) {
 	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
 }
 
+// otherHistory acts on what the answer to a question of the history check has proved.
+func (m *Machine) otherHistory(now time.Time, err error) {
+	if errors.Is(err, errStorageDiffers) { // no list helps; the history check asks again
+		m.emit(Problem{Class: VersionProblem, Err: err})
+		return
+	}
+	m.rolledBack(now, err)
+}
+
+// notRepeated lists, because a watch has not repeated the last events. The watches of many clients
+// show that at the same time, so the lists are spread.
+func (m *Machine) notRepeated(now time.Time, err error) {
+	m.distrust(err)
+	m.waitUntil(now.Add(m.rules.jitter(checkSpread)), toList)
+}
+
 // sameVersion reports whether the sink may hold the same state of this object. If a transform has
 // cleared the UID or the version, sameVersion does not compare that part.
 func sameVersion(item Item) bool {

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -57,7 +56,8 @@ func (m *Machine) Point() Point {
 	if !m.savable() {
 		return Point{}
 	}
-	p := Point{Version: m.resume, Unsure: m.quarantine.unsure(), MoreUnsure: m.quarantine.beyondLimit}
+	p := Point{Version: m.resume}
+	m.quarantine.saved(&p)
 	m.history.saved(&p)
 	return p
 }
@@ -89,8 +89,6 @@ func (p *Point) NoteHeld(meta object.Meta) {
 	}
 }
 
-var errSaved = errors.New("the saved copy may lack the latest state of it")
-
 // resumeSaved continues from a saved copy, which the sink holds: the next request is a watch from
 // the copy's version. The server is unverified, because it may be another one than before. The
 // machine refetches each unsure key. If the copy counts more unsure keys than it names
@@ -101,12 +99,7 @@ func (m *Machine) resumeSaved(now time.Time, p Point) {
 	}
 	m.moveResume(p.Version)
 	m.history.resumeSaved(p)
-	for _, key := range p.Unsure {
-		m.quarantine.put(now, p.Version, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
-	}
-	if m.quarantine.beyondLimit += p.MoreUnsure; p.MoreUnsure > 0 {
-		m.quarantine.repair.want(now)
-	}
+	m.quarantine.resumeSaved(now, p)
 	m.waitUntil(time.Time{}, toWatch)
 }
 
@@ -119,7 +112,7 @@ func (m *Machine) syncSaved(now time.Time) {
 		return
 	}
 	m.synced = true
-	m.verify.postpone(now)
+	m.verify.postpone(m.rules, now)
 	if m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}

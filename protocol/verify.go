@@ -17,8 +17,7 @@ import (
 // in quarantine, or a list follows because too many differ; or a list or another server makes the
 // comparison useless.
 type verification struct {
-	rules *Rules
-	next  time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
+	next time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
 
 	asked   bool // the list of metadata was asked for
 	arrived bool // it has come, and is compared once the resume version has reached its version
@@ -45,12 +44,12 @@ type Differences struct {
 
 func (v *verification) running() bool { return v.asked || v.arrived }
 
-func (v *verification) cancel() { *v = verification{rules: v.rules, next: v.next} }
+func (v *verification) cancel() { *v = verification{next: v.next} }
 
 // postpone sets the time of the next verification.
-func (v *verification) postpone(now time.Time) {
+func (v *verification) postpone(r *Rules, now time.Time) {
 	v.cancel()
-	if r := v.rules; r.Verify > 0 && r.SinkTells {
+	if r.Verify > 0 && r.SinkTells {
 		v.next = now.Add(r.Verify + r.jitter(r.Verify/10))
 	}
 }
@@ -63,7 +62,7 @@ func (m *Machine) beginVerification(now time.Time) {
 		return
 	case object.IsAnyVersion(m.resume), // there is no version to compare at
 		m.quarantine.beyondLimit > 0: // a list is due; before it, each object that the quarantine has no room for would count as a difference
-		m.verify.postpone(now)
+		m.verify.postpone(m.rules, now)
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
@@ -100,7 +99,7 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 	case !m.verify.asked:
 	case in.Failure.Reason != 0:
 		m.emit(Problem{Class: ListProblem, Err: fmt.Errorf("%w: %w", ErrVerification, in.Failure.Err)})
-		m.verify.postpone(now)
+		m.verify.postpone(m.rules, now)
 	default:
 		m.verify.asked, m.verify.arrived, m.verify.version = false, true, in.Version
 	}
@@ -113,7 +112,7 @@ func (m *Machine) compared(now time.Time, in Compared) {
 		return
 	}
 	found := in.Differences
-	m.verify.postpone(now)
+	m.verify.postpone(m.rules, now)
 	for _, d := range found.Keys {
 		m.emit(Problem{Class: DriftProblem, Key: d.Meta.Key, Err: d.Err})
 	}

@@ -46,4 +46,4 @@ func (m *Machine) moveResume(to string) {
 
 // floor returns the highest of the resume version and all refetch versions. No list may be older
 // than this version, because the sink already has a list, an event or an answer of this version.
-func (m *Machine) floor() string { return m.quarantine.newest(m.resume) }
+func (m *Machine) floor() string { return m.quarantine.furthest(m.resume) }
