@@ -173,6 +173,7 @@ func (q *quarantine) resumeSaved(now time.Time, p Point) {
 	}
 	if p.MoreUnsure > 0 {
 		q.beyondLimit += p.MoreUnsure
+		q.changes++
 		q.repair.want(now)
 	}
 }

@@ -120,3 +120,14 @@ func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 		t.Errorf("the effects are %v, want the answer as of 60 applied after a list as of 50", s.effects)
 	}
 }
+
+// A reader of the quarantine looks again if it has changed, so a saved copy that counts objects
+// without naming them is a change, too.
+func TestSavedCopyWithoutNamesChangesTheQuarantine(t *testing.T) {
+	s := newStage()
+	before := s.m.QuarantineChanges()
+	s.step(ResumeSaved{Point{Version: "100", MoreUnsure: 2}})
+	if _, more := s.m.Quarantine(); more != 2 || s.m.QuarantineChanges() == before {
+		t.Errorf("%d more objects, changed %t", more, s.m.QuarantineChanges() != before)
+	}
+}
