@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,61 +68,6 @@ func frames(t *testing.T, body string) string {
 		}
 		all = append(all, f.String())
 	}
-}
-
-func TestWatchSelections(t *testing.T) {
-	label := func(v any) map[string]any {
-		return map[string]any{"metadata": map[string]any{"labels": map[string]any{"on": v}}}
-	}
-	for _, tt := range []struct{ path, want string }{
-		{"/api/v1/namespaces/d/pods?", "ADDED a@3, MODIFIED a@4, MODIFIED a@6, MODIFIED a@7, DELETED a@8"},
-		{"/api/v1/namespaces/d/pods?labelSelector=on%3D1", "ADDED a@4, MODIFIED a@6, DELETED a@7"},
-		{"/api/v1/pods?fieldSelector=spec.nodeName%3Dn", "ADDED a@6, MODIFIED a@7, DELETED a@8"},
-		{"/api/v1/pods?fieldSelector=spec.nodeName!%3Dn", "ADDED a@3, MODIFIED a@4, ADDED b@5, DELETED a@6"},
-		{"/api/v1/pods?fieldSelector=metadata.name%3Db", "ADDED b@5"},
-		{"/api/v1/pods?fieldSelector=metadata.namespace%3De,status.phase%3DPending", "ADDED b@5"},
-	} {
-		t.Run(tt.path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := serve(t, Options{})
-				f.create("d/first") // so that there is a version to start from
-				go func() {
-					pass(time.Second)
-					patch := func(p map[string]any) { must[string](t)(f.Patch("pods", "d", "a", p)) }
-					pod := func(ns, name string) map[string]any {
-						return map[string]any{"metadata": map[string]any{"namespace": ns, "name": name}, "spec": map[string]any{}}
-					}
-					must[string](t)(f.Create("pods", pod("d", "a")))               // 3
-					patch(label("1"))                                              // 4
-					must[string](t)(f.Create("pods", pod("e", "b")))               // 5
-					patch(map[string]any{"spec": map[string]any{"nodeName": "n"}}) // 6
-					patch(label("2"))                                              // 7
-					must[string](t)(f.Delete("pods", "d", "a"))                    // 8
-				}()
-				a := f.get(tt.path + "&watch=true&resourceVersion=2&timeoutSeconds=2")
-				if got := frames(t, a.body); got != tt.want {
-					t.Errorf("%s\nwant %s", got, tt.want)
-				}
-			})
-		})
-	}
-}
-
-func TestObjectThatLeavesIsDeletedInItsLastSelectedState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{ResourceVersion: 8})
-		obj := configMap("d", "a", "v", "old")
-		metadataOf(obj)["labels"] = map[string]string{"on": "1"}
-		must[string](t)(f.Create("configmaps", obj)) // 9
-		w := f.watch(configMaps + "&labelSelector=on&resourceVersion=9")
-		must[string](t)(f.Patch("configmaps", "d", "a", map[string]any{
-			"metadata": map[string]any{"labels": nil}, "data": map[string]any{"v": "new"},
-		}))
-		got := must[frame](t)(w.next())
-		if got.String() != "DELETED a@10" || got.Object.Data["v"] != "old" || got.Object.Metadata.Labels["on"] != "1" {
-			t.Errorf("%s with %v and %v", got, got.Object.Data, got.Object.Metadata.Labels)
-		}
-	})
 }
 
 func TestBookmarks(t *testing.T) {
@@ -240,20 +184,6 @@ func TestWindow(t *testing.T) {
 		// A window is of one type: others do not push changes out of it.
 		if a := f.get("/api/v1/secrets?watch=1&timeoutSeconds=1&resourceVersion=1"); a.body != "" {
 			t.Errorf("secrets: %s", a.body)
-		}
-	})
-}
-
-// A path with a name is a get, whatever the query says.
-func TestWatchOfANameIsAGet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a")
-		for _, watch := range []string{"watch=true", "watch=1", "watch"} {
-			a := f.get(inD + "/a?" + watch)
-			if got := object(t, a); a.code != http.StatusOK || got["kind"] != "ConfigMap" {
-				t.Errorf("%s: %d %s", watch, a.code, a.body)
-			}
 		}
 	})
 }
