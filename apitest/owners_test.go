@@ -222,47 +222,6 @@ func TestAppliesAtOnce(t *testing.T) {
 	}
 }
 
-// Until an object is applied, nobody tracks its fields: then they belong to before-first-apply, as
-// those of an object that is older than managed fields.
-func TestBeforeFirstApply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a")
-		if got := owners(t, f.get(inD+"/a")); got != nil {
-			t.Errorf("owners %q", got)
-		}
-		a := f.data("one", `{v: "other"}`)
-		if want := `conflict with \"before-first-apply\" using v1: .data.v`; a.code != http.StatusConflict || !strings.Contains(a.body, want) {
-			t.Errorf("%d %s, want %s", a.code, a.body, want)
-		}
-		f.expectOwners(f.data("one", `{w: "1"}`), 200, map[string]any{"v": object(t, f.get(inD+"/a"))["data"].(map[string]any)["v"], "w": "1"},
-			`one Apply {"f:data":{"f:w":{}}}`, `before-first-apply Update {"f:data":{"f:v":{}}}`)
-	})
-}
-
-// The elements of the lists that have a name belong to those who apply them, one by one.
-func TestOwnersOfListElements(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		const path = "/apis/apps/v1/namespaces/d/deployments/web"
-		deployment := func(manager, containers string) answer {
-			return f.apply(path, manager, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {spec: {containers: "+containers+"}}}}")
-		}
-		deployment("one", "[{name: a, image: a1, env: [{name: E, value: '1'}]}]")
-		deployment("two", "[{name: b, image: b1}]")
-		a := deployment("three", "[{name: a, image: a2}]")
-		if want := `conflict with \"one\": .spec.template.spec.containers[name=\"a\"].image`; a.code != http.StatusConflict || !strings.Contains(strings.ReplaceAll(a.body, `\\`, `\`), want) {
-			t.Errorf("%d %s, want %s", a.code, a.body, want)
-		}
-		a = deployment("one", "[{name: a, image: a3}]")
-		got := lookup(object(t, a), "spec.template.spec.containers")
-		want := []any{map[string]any{"name": "a", "image": "a3"}, map[string]any{"name": "b", "image": "b1"}}
-		if diff := cmp.Diff(any(want), got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
-}
-
 // Two who apply the same ports of a Service are no conflict, although the first has got defaults.
 func TestDefaultsAreNoConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
