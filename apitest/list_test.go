@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,15 +78,7 @@ func TestResourceVersionRules(t *testing.T) {
 		{query: "resourceVersion=10&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Db", live: "504 Timeout"},
 		{query: "resourceVersion=2&resourceVersionMatch=Exact", live: "410 Expired"},
 		{query: "resourceVersion=2&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Db", live: "410 Expired"},
-		{query: "resourceVersion=0&resourceVersionMatch=Exact", live: "422 Invalid"},
-		{query: "resourceVersionMatch=Exact", live: "422 Invalid"},
-		{query: "resourceVersion=5&resourceVersionMatch=Newest", live: "422 Invalid"},
-		{query: "sendInitialEvents=true", live: "422 Invalid"},
 		{query: "resourceVersion=-1", live: "400 BadRequest"},
-		{query: "continue=garbage", live: "400 BadRequest"},
-		{query: "limit=many", live: "400 BadRequest"},
-		{query: "labelSelector=!!", live: "400 BadRequest"},
-		{query: "fieldSelector=data.v%3D1", live: "400 BadRequest"},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,63 +132,6 @@ func describe(l listing) string {
 	return s
 }
 
-func TestPagesShowOneSnapshot(t *testing.T) {
-	for limit := 1; limit <= 7; limit++ {
-		synctest.Test(t, func(t *testing.T) {
-			f := serve(t, Options{})
-			want := []string{"a-b/x", "a/x", "a/y", "b/x", "b/y", "c/x"} // etcd's order: '-' is before '/'
-			rv := f.create(want...)
-			base := fmt.Sprintf("/api/v1/configmaps?limit=%d", limit)
-			var got []string
-			for path := base; ; {
-				l := f.list(path)
-				got = append(got, l.names()...)
-				if l.Metadata.ResourceVersion != rv {
-					t.Errorf("limit %d: a page at %s, want %s", limit, l.Metadata.ResourceVersion, rv)
-				}
-				if len(l.Items) > limit {
-					t.Errorf("limit %d: %d items", limit, len(l.Items))
-				}
-				if l.Metadata.Continue == "" {
-					break
-				}
-				if left := *l.Metadata.RemainingItemCount; left != int64(len(want)-len(got)) {
-					t.Errorf("limit %d: %d items are said to remain after %v", limit, left, got)
-				}
-				path = base + "&continue=" + l.Metadata.Continue
-				// Whatever happens between two pages is not seen.
-				if len(got) == limit {
-					f.create("a/a", "c/z")
-					must[string](t)(f.Delete("configmaps", "b", "y"))
-					f.touch("c/x")
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("limit %d: %v, want %v", limit, got, want)
-			}
-		})
-	}
-}
-
-func TestPagesOfASelection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a", "d/b", "d/c")
-		for _, name := range []string{"a", "b"} {
-			must[string](t)(f.Patch("configmaps", "d", name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"on": "1"}}}))
-		}
-		// c does not match, but the server does not look that far: a token leads to an empty page.
-		l := f.list("/api/v1/configmaps?limit=2&labelSelector=on")
-		if got := describe(l); got != "6: d/a d/b" || l.Metadata.Continue == "" {
-			t.Fatalf("first page %s, continue %q", got, l.Metadata.Continue)
-		}
-		l = f.list("/api/v1/configmaps?limit=2&labelSelector=on&continue=" + l.Metadata.Continue)
-		if got := describe(l); got != "6:" || l.Metadata.Continue != "" {
-			t.Errorf("second page %s, continue %q", got, l.Metadata.Continue)
-		}
-	})
-}
-
 func TestContinueExpires(t *testing.T) {
 	expire := map[string]func(f *fixture){
 		"ExpireContinue": func(f *fixture) { f.ExpireContinue() },
@@ -227,20 +161,6 @@ func TestContinueExpires(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestListItemsCarryKindForCustomTypesOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a")
-		must[string](t)(f.Create("widgets.example.com", map[string]any{"metadata": map[string]any{"namespace": "d", "name": "w"}}))
-		if l := f.list("/api/v1/configmaps"); l.Kind != "ConfigMapList" || l.Items[0].Kind != "" {
-			t.Errorf("%s of %q", l.Kind, l.Items[0].Kind)
-		}
-		if l := f.list("/apis/example.com/v1/widgets"); l.Kind != "WidgetList" || l.Items[0].Kind != "Widget" {
-			t.Errorf("%s of %q", l.Kind, l.Items[0].Kind)
-		}
-	})
 }
 
 // The Pods of one node are listed from an index, so a page that has them all has no token. The past

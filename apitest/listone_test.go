@@ -79,20 +79,6 @@ func TestListOfOneObject(t *testing.T) {
 	}
 }
 
-// Names that mean something in a selector are escaped in it.
-func TestListOfOneObjectWithAStrangeName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		for _, name := range []string{"a", `a,b`, `a=b`, `a\`, `a\,b`, `system:a!=b`} {
-			rv := must[string](t)(f.Create("clusterroles.rbac.authorization.k8s.io", map[string]any{"metadata": map[string]any{"name": name}}))
-			const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-			if got, want := describe(f.list(path+oneObject("metadata.name", name))), rv+": /"+name; got != want {
-				t.Errorf("%s, want %s", got, want)
-			}
-		}
-	})
-}
-
 // A list without a resourceVersion asks the storage: a frozen replica answers it from there when it
 // has waited, and behind a restored backup it brings what there was.
 func TestListOfOneObjectMeetsFaults(t *testing.T) {
@@ -126,21 +112,6 @@ func TestListOfOneObjectMeetsFaults(t *testing.T) {
 		f.failNext(Failure{Verb: "list", Resource: "configmaps", Status: http.StatusServiceUnavailable})
 		if a := f.get(path); a.code != http.StatusServiceUnavailable {
 			t.Errorf("the failure that was asked for: %d", a.code)
-		}
-	})
-}
-
-// A list of one name in a namespace is a look-up, which is not paged; across namespaces it is a
-// list.
-func TestListOfOneObjectIsNotPaged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a", "d/b", "e/a")
-		for path, paged := range map[string]bool{inD: false, "/api/v1/configmaps": true} {
-			l := f.list(path + "?limit=1&fieldSelector=metadata.name%3Da")
-			if len(l.Items) != 1 || (l.Metadata.Continue != "") != paged {
-				t.Errorf("%s: %s, continue %q, want it to be paged: %v", path, describe(l), l.Metadata.Continue, paged)
-			}
 		}
 	})
 }
