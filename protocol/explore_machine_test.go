@@ -154,7 +154,7 @@ refetch: key at asked heard eventSince otherServer
 unverified: resume questions suspicion at failures behind
 question: known at
 repair: rules at step last unnamed
-verification: rules next asked arrived heard version keysWithEvents
+verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
