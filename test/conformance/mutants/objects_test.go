@@ -20,7 +20,7 @@ var ofObjects = []mutation{
 	{
 		what: "ignore an event without a readable name",
 		dir:  protocol,
-		edits: one("m.quarantine.repair.wantUnnamed(now)\n\t\tm.history.passed()\n",
+		edits: one("m.quarantine.put(now, m.resume, item, item.Err, unusable)\n\t\tm.history.passed()\n",
 			"m.history.passed()\n"),
 		trace: "event-without-name",
 	},
@@ -111,8 +111,8 @@ var ofObjects = []mutation{
 	{
 		what: "take a list that is older than what a refetch has brought",
 		dir:  protocol,
-		edits: one("floor = object.Newer(floor, upTo)",
-			"floor = object.Newer(floor, upTo[:0])"),
+		edits: one("version = object.Newer(version, upTo)",
+			"version = object.Newer(version, upTo[:0])"),
 		trace: "quarantine-refetch-ahead-of-a-list",
 	},
 	{

@@ -18,7 +18,7 @@ type plant struct {
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume version moves on",
-		edits: one("m.quarantine.repair.wantUnnamed(now)\n\t\tm.history.passed()\n",
+		edits: one("m.quarantine.put(now, m.resume, item, item.Err, unusable)\n\t\tm.history.passed()\n",
 			"m.history.passed()\n"),
 		search: "nameless",
 	},
