@@ -37,7 +37,7 @@ type Table struct {
 	Columns []string
 
 	// History is how long a former state is kept after it has ended. They are in a second table,
-	// see the packages. If zero, there is none, and a negative one is an error.
+	// see the packages. If zero, no former state is kept; a negative one is an error.
 	History time.Duration
 }
 

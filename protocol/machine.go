@@ -6,7 +6,7 @@ import "time"
 // I/O, starts no goroutine and reads no clock; its random numbers come from [Rules.Rand]. One
 // goroutine owns it.
 type Machine struct {
-	rules *Rules // the guests have it, too
+	rules *Rules // history and quarantine have it, too
 	phase phase
 	position
 	out     []Effect // of this step; the next step uses the slice again
