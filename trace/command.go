@@ -15,7 +15,8 @@ type (
 	start struct {
 		of      resource
 		options Options
-		headers []string // of requests, to be printed
+		headers []string  // of requests, to be printed
+		random  []float64 // what the client draws; nil for 0
 	}
 	pop     struct{ n int }
 	store   struct{}
@@ -84,7 +85,7 @@ func parseShard(text string) (string, error) {
 }
 
 func parseStart(text string) (stimulus, error) {
-	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "shard", "drop", "limit", "resync", "verify", "encoding", "transport", "headers")
+	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "shard", "drop", "limit", "resync", "verify", "encoding", "transport", "headers", "random")
 	if err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
@@ -144,6 +145,15 @@ func parseStart(text string) (stimulus, error) {
 		s.headers = strings.Split(headers, ",")
 		if slices.Contains(s.headers, "") {
 			return nil, fmt.Errorf("start: headers=%s: a name is empty", headers)
+		}
+	}
+	if numbers, ok := w.options["random"]; ok {
+		for _, text := range strings.Split(numbers, ",") {
+			number, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(number >= 0 && number < 1) {
+				return nil, fmt.Errorf("start: random=%s: %q is not a number from 0 to below 1", numbers, text)
+			}
+			s.random = append(s.random, number)
 		}
 	}
 	return s, nil

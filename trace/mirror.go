@@ -18,7 +18,7 @@ import (
 )
 
 // Mirror is the Program of traces that name no other: a reflector that fills a queue. Pop moves
-// an entry from the queue to a store. The reflector has no jitter.
+// an entry from the queue to a store.
 func Mirror(env Env) (Client, error) {
 	if env.Kind == configMaps.kind {
 		return newMirror[*configMap](env)
@@ -86,7 +86,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		Initial:  initial,
 		Resync:   env.Options.Resync,
 		Verify:   reflector.VerifyOptions{Interval: env.Options.Verify, Metadata: metadata},
-		Rand:     func() float64 { return 0 },
+		Rand:     env.Rand,
 		Trace: &reflector.Trace{
 			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key, p.Err) },
 		},

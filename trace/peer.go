@@ -30,7 +30,8 @@ type peer struct {
 	numbered int        // links and streams
 	requests []*request // oldest first
 	notes    []note
-	refusals int // dials that will fail
+	refusals int       // dials that will fail
+	random   []float64 // what the client draws: the first one until it has sent a watch
 	err      error
 }
 
@@ -121,20 +122,37 @@ func (p *peer) read(l *link) {
 }
 
 func (p *peer) requested(l *link, req *http.Request) {
-	n := note{link: l, lines: []string{"> " + req.Method + " " + target.Of(req)}}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := target.Of(req)
+	if p.random != nil {
+		asked = target.Exactly(req)
+	}
+	if len(p.random) > 1 && req.URL.Query().Has("watch") {
+		p.random = p.random[1:]
+	}
+	n := note{link: l, lines: []string{"> " + req.Method + " " + asked}}
 	for _, name := range p.headers {
 		for _, value := range req.Header.Values(name) {
 			n.lines = append(n.lines, "> "+name+": "+value)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if l.stream != 0 {
 		p.numbered++
 		l.number = p.numbered
 	}
 	p.requests = append(p.requests, &request{link: l, asks: handshake(req)})
 	p.note(n)
+}
+
+// rand is the Rand of the client.
+func (p *peer) rand() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.random == nil {
+		return 0
+	}
+	return p.random[0]
 }
 
 // closed records a close if the answer to a request was not complete. It does

@@ -24,6 +24,10 @@ type Env struct {
 	// Options are those of the start line.
 	Options Options
 
+	// Rand returns a number in [0, 1), for everything that the client draws: 0, unless the start
+	// line names others.
+	Rand func() float64
+
 	// Saved is what an earlier client of the same Program has saved, see [Client]. It is nil if the
 	// client is to begin with nothing.
 	Saved any
@@ -81,7 +85,7 @@ type Options struct {
 // meanwhile calls the other methods from one other goroutine.
 //
 // The actions of a Client must depend only on what it receives and on the
-// clock: it has no jitter, and takes no order from a map.
+// clock: its random numbers are those of Rand, and it takes no order from a map.
 //
 // The command "restart saved" needs a Client with a method Saved() any. It returns what the client
 // would have written to a disk until now: its objects, and where to continue. It becomes the Saved

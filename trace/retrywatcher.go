@@ -16,13 +16,12 @@ import (
 )
 
 // retryWatcherOf is a Program that lists once, and then reads a [source.RetryWatcher]
-// from the list's version on, without jitter. Its entries are events. The objects of the
+// from the list's version on. Its entries are events. The objects of the
 // list do not become entries: the list gives only the version to watch from.
 //
 // It returns an error for an option of the start line, because the list and the
 // watch are those of ConfigMaps as they come, in JSON over HTTP/1.1.
 func retryWatcherOf(retry source.RetryOptions) Program {
-	retry.Rand = func() float64 { return 0 }
 	return func(env Env) (Client, error) {
 		if env.Options != (Options{}) || env.Path != configMaps.path {
 			return nil, errors.New("the retrying watcher takes no options on the start line")
@@ -40,6 +39,8 @@ func retryWatcherOf(retry source.RetryOptions) Program {
 		if err != nil {
 			return nil, err
 		}
+		retry := retry
+		retry.Rand = env.Rand
 		return &retryWatcher{env: env, client: client, lw: lw, retry: retry, held: map[string]string{}}, nil
 	}
 }

@@ -136,13 +136,14 @@ func (r *run) observe() error {
 }
 
 func (r *run) start(s *start) error {
-	r.peer.headers, r.peer.http2 = s.headers, s.options.Transport == overHTTP2
+	r.peer.headers, r.peer.http2, r.peer.random = s.headers, s.options.Transport == overHTTP2, s.random
 	r.env = Env{
 		Server:  server,
 		Path:    s.of.path,
 		Kind:    s.of.kind,
 		Dial:    r.peer.dial,
 		Options: s.options,
+		Rand:    r.peer.rand,
 		Problem: r.peer.problem,
 	}
 	client, err := r.program(r.env)

@@ -173,6 +173,7 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			LabelSelector: opts.LabelSelector,
 			FieldSelector: opts.FieldSelector,
 		},
+		Rand:    func() float64 { return 0 }, // as in the replay
 		Problem: t.log.problem,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ package target
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -15,10 +16,17 @@ func Of(req *http.Request) string {
 	if query.Has("timeoutSeconds") {
 		query.Set("timeoutSeconds", "T")
 	}
+	return written(req.URL, query)
+}
+
+// Exactly returns the path and the sorted query of a request, with the timeoutSeconds that it has.
+func Exactly(req *http.Request) string { return written(req.URL, req.URL.Query()) }
+
+func written(of *url.URL, query url.Values) string {
 	if len(query) == 0 {
-		return req.URL.EscapedPath()
+		return of.EscapedPath()
 	}
-	return req.URL.EscapedPath() + "?" + query.Encode()
+	return of.EscapedPath() + "?" + query.Encode()
 }
 
 // Duration returns d without the units that are zero: 5m, where Go has 5m0s.
