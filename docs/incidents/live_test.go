@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/docs/incidents/naive"
 	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
@@ -100,14 +101,14 @@ func TestTooLargeInsistent(t *testing.T) {
 		i := newIdleType(t)
 		old := i.Replica("")
 		i.start("second", true)
-		naive, err := naive(insistent)(trace.Env{Server: "http://server", Path: "/api/v1/namespaces/default/configmaps", Dial: i.network.Dial})
+		client, err := naive.Programs["naive-insistent"](trace.Env{Server: "http://server", Path: "/api/v1/namespaces/default/configmaps", Dial: i.network.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer naive.Close()
+		defer client.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- naive.Run(ctx) }()
+		go func() { ended <- client.Run(ctx) }()
 		synctest.Wait()
 		if got, want := i.said(), []string{"list 0", "watch 5"}; !slices.Equal(got, want) {
 			t.Errorf("it asks %q, want %q", got, want)

@@ -1,37 +1,34 @@
-// Package incidents holds the naive clients that the pages beside it tell of. Each
-// runs against the traces in testdata/, so that what a page says of it is so.
+// Package incidents holds the tests of the pages beside it.
 package incidents
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"io/fs"
 	"os"
 	"testing"
-	"time"
 
+	"github.com/relist-go/relist/docs/incidents/naive"
 	"github.com/relist-go/relist/trace"
 )
 
 var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
 
 func TestTraceNaive(t *testing.T) {
-	for name, run := range map[string]func(context.Context, *client) error{
-		"last-seen":  lastSeen,
-		"forgetful":  forgetful,
-		"restarting": restarting,
-		"insistent":  insistent,
-		"idle":       withoutBookmarks,
-		"on-a-timer": onATimer,
-		"list-event": lastSeen,
-		"delayed":    delayed,
-		"timeout":    withTimeout,
-		"slow":       slow,
-		"swapped":    swapped,
-		"ghost":      withoutBookmarks,
+	for name, program := range map[string]string{
+		"last-seen":  "naive-last-seen",
+		"forgetful":  "naive-forgetful",
+		"restarting": "naive-restarting",
+		"insistent":  "naive-insistent",
+		"idle":       "naive-without-bookmarks",
+		"on-a-timer": "naive-on-a-timer",
+		"list-event": "naive-last-seen",
+		"delayed":    "naive-delayed",
+		"timeout":    "naive-with-timeout",
+		"slow":       "naive-slow",
+		"swapped":    "naive-swapped",
+		"ghost":      "naive-without-bookmarks",
 	} {
-		trace.Run(t, file{os.DirFS("testdata"), name + ".txt"}, naive(run))
+		trace.Run(t, file{os.DirFS("testdata"), name + ".txt"}, naive.Programs[program])
 	}
 }
 
@@ -42,156 +39,3 @@ type file struct {
 }
 
 func (f file) Glob(string) ([]string, error) { return []string{f.name}, nil }
-
-// lastSeen remembers the version of the last event, and opens the next watch there.
-func lastSeen(ctx context.Context, c *client) error {
-	version := c.given // "" if the user gave none
-	for {
-		for e := range c.watch(ctx, version) {
-			if e.Type == "ERROR" {
-				return errors.New(e.Object.Message) // too old resource version
-			}
-			version = e.Object.Metadata.ResourceVersion
-			c.deliver(e)
-		}
-		if !pause(ctx, time.Second) {
-			return ctx.Err()
-		}
-	}
-}
-
-// forgetful does the same, and gives the version up when it is refused.
-func forgetful(ctx context.Context, c *client) error {
-	version := ""
-	for {
-		for e := range c.watch(ctx, version) {
-			if e.Type == "ERROR" {
-				version = ""
-				break
-			}
-			version = e.Object.Metadata.ResourceVersion
-			c.deliver(e)
-		}
-		if !pause(ctx, time.Second) {
-			return ctx.Err()
-		}
-	}
-}
-
-// restarting begins again whenever a watch is over.
-func restarting(ctx context.Context, c *client) error {
-	for ctx.Err() == nil {
-		for e := range c.watch(ctx, "") {
-			if e.Type == "ERROR" {
-				break
-			}
-			c.deliver(e)
-		}
-	}
-	return ctx.Err()
-}
-
-// insistent lists again at the version that it knows, until it gets it.
-func insistent(ctx context.Context, c *client) error {
-	version := "0"
-	for {
-		if next, err := c.list(ctx, version); err == nil {
-			version = next
-			for e := range c.watch(ctx, version) {
-				if e.Type == "ERROR" {
-					break
-				}
-				version = e.Object.Metadata.ResourceVersion
-				c.deliver(e)
-			}
-		}
-		if !pause(ctx, time.Second) {
-			return ctx.Err()
-		}
-	}
-}
-
-// withoutBookmarks lists and watches, and lists again when the watch is refused.
-func withoutBookmarks(ctx context.Context, c *client) error {
-	for ctx.Err() == nil {
-		version, err := c.list(ctx, "0")
-		if err != nil {
-			return err
-		}
-		for expired := false; !expired && ctx.Err() == nil; {
-			for e := range c.watch(ctx, version) {
-				if e.Type == "ERROR" {
-					expired = true
-					break
-				}
-				version = e.Object.Metadata.ResourceVersion
-				c.deliver(e)
-			}
-		}
-	}
-	return ctx.Err()
-}
-
-// onATimer lists every minute, too, whatever the watch does. At 410 it lists, and waits before the
-// next watch.
-func onATimer(ctx context.Context, c *client) error {
-	version, err := c.list(ctx, "")
-	if err != nil {
-		return err
-	}
-	go func() {
-		for err := error(nil); err == nil && pause(ctx, time.Minute); {
-			_, err = c.list(ctx, "")
-		}
-	}()
-	for {
-		delay := time.Second
-		for e := range c.watch(ctx, version) {
-			if e.Type == "ERROR" {
-				if version, err = c.list(ctx, ""); err != nil {
-					return err
-				}
-				delay = 5 * time.Second
-				break
-			}
-			version = e.Object.Metadata.ResourceVersion
-			c.deliver(e)
-		}
-		if !pause(ctx, delay) {
-			return ctx.Err()
-		}
-	}
-}
-
-// delayed waits for 5 seconds before it starts again.
-func delayed(ctx context.Context, c *client) error {
-	for {
-		for e := range c.watch(ctx, "") {
-			if e.Type == "ERROR" {
-				break
-			}
-			c.deliver(e)
-		}
-		if !pause(ctx, 5*time.Second) {
-			return ctx.Err()
-		}
-	}
-}
-
-// withTimeout gives each request 30 seconds, a watch too.
-func withTimeout(ctx context.Context, c *client) error {
-	c.http.Timeout = 30 * time.Second
-	return withoutBookmarks(ctx, c)
-}
-
-// slow runs the user's code in the loop that reads the watch.
-func slow(ctx context.Context, c *client) error {
-	c.busy = 30 * time.Second
-	return withoutBookmarks(ctx, c)
-}
-
-// swapped was given a label where the version belongs.
-func swapped(ctx context.Context, c *client) error {
-	c.given = "app=db"
-	return lastSeen(ctx, c)
-}

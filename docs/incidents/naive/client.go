@@ -1,4 +1,4 @@
-package incidents
+package naive
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// client is what the naive programs of these pages have in common: requests, and
+// client is what the programs have in common: requests, and
 // a copy of what they were told.
 type client struct {
 	env  trace.Env
@@ -33,8 +33,8 @@ type client struct {
 	held    map[string]string // versions by key
 }
 
-// naive makes a trace.Program of the part that each of them does in its own way.
-func naive(run func(context.Context, *client) error) trace.Program {
+// program makes a trace.Program of the part that each of them does in its own way.
+func program(run func(context.Context, *client) error) trace.Program {
 	return func(env trace.Env) (trace.Client, error) {
 		return &client{
 			env:  env,
