@@ -88,7 +88,7 @@ func (c *client) open(ctx context.Context, query string) (next func(any) error, 
 			return nil, nil, err
 		}
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		return conn.ReadJSON, func() { conn.Close() }, nil
+		return conn.ReadJSON, func() { _ = conn.Close() }, nil
 	}
 	ctx, cancel := context.WithCancel(ctx) // Close alone may leave the connection open
 	resp, err := c.get(ctx, query)
@@ -163,7 +163,7 @@ func (c *client) deliver(e event) {
 
 func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// delay waits, and reports whether to continue.
+// pause waits, and reports whether to continue.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
