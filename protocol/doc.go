@@ -47,6 +47,7 @@
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server
 //	saved.go        where a copy can be saved, and how a machine continues from there
+//	guests.go       the machine without some of them, to see what they are for
 //
 // A test prints docs/states.md from this code. It is a table of each fact in each phase, and of
 // what follows.

@@ -2,16 +2,13 @@ package protocol_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/relist-go/relist/internal/hook"
+	"github.com/relist-go/relist/internal/programs"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/trace"
 )
@@ -20,14 +17,14 @@ import (
 // says. The last one is whole.
 var ladder = []struct {
 	name string
-	has  []protocol.Guest
+	has  protocol.Guests
 }{
-	{"alone", nil},
-	{"quarantine", []protocol.Guest{protocol.Quarantine}},
-	{"history", []protocol.Guest{protocol.Quarantine, protocol.History}},
-	{"verify", []protocol.Guest{protocol.Quarantine, protocol.Verify}},
-	{"saved", []protocol.Guest{protocol.Quarantine, protocol.Saved}},
-	{"several", []protocol.Guest{protocol.Quarantine, protocol.History, protocol.Verify, protocol.Saved}},
+	{"alone", protocol.Guests{}},
+	{"quarantine", protocol.Guests{Quarantine: true}},
+	{"history", protocol.Guests{Quarantine: true, History: true}},
+	{"verify", protocol.Guests{Quarantine: true, Verify: true}},
+	{"saved", protocol.Guests{Quarantine: true, Saved: true}},
+	{"several", protocol.Guests{Quarantine: true, History: true, Verify: true, Saved: true}},
 }
 
 const guestsHead = `Which golden traces need a guest of the machine. The page is written by
@@ -59,7 +56,7 @@ func TestGuests(t *testing.T) {
 		}
 		all++
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
-		alone := play(t, path, src, nil)
+		alone := play(t, path, src, protocol.Guests{})
 		needs := need(t, path, src, alone)
 		if passed[needs]++; needs == "alone" {
 			continue
@@ -147,33 +144,8 @@ func parse(t *testing.T, path string, src []byte) *trace.File {
 }
 
 // play returns the text of a run in which the machine has only these guests.
-func play(t *testing.T, path string, src []byte, has []protocol.Guest) []byte {
+func play(t *testing.T, path string, src []byte, has protocol.Guests) []byte {
 	t.Helper()
-	got, _ := trace.Replay(parse(t, path, src), func(env trace.Env) (trace.Client, error) {
-		c, err := trace.Mirror(env)
-		if err != nil {
-			return nil, err
-		}
-		return &partial{Client: c, has: has}, nil
-	}, nil) // a run that differs returns an error, and its text
+	got, _ := trace.Replay(parse(t, path, src), programs.Only(has), nil) // a run that differs returns an error, and its text
 	return got
 }
-
-// partial is a client whose machine lacks guests.
-type partial struct {
-	trace.Client
-	has []protocol.Guest
-}
-
-func (p *partial) Run(ctx context.Context) error {
-	return p.Client.Run(hook.With[hook.Step[*protocol.Machine, protocol.Input, protocol.Effect]](ctx, func(_ time.Time, m *protocol.Machine, in protocol.Input, _ []protocol.Effect) {
-		for _, guest := range ladder[len(ladder)-1].has {
-			if !slices.Contains(p.has, guest) {
-				m.LeaveOut(guest, in)
-			}
-		}
-	}))
-}
-
-// Saved is what the command "restart saved" takes.
-func (p *partial) Saved() any { return p.Client.(interface{ Saved() any }).Saved() }

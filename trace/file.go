@@ -74,8 +74,7 @@ func format(f *File) []byte {
 func (f *File) Differs() string { return f.heading("differs") }
 
 // Program returns the name of the program that the trace is for: the heading "# program: name". If
-// the trace has no such heading, Program returns "mirror". [ProgramNamed] makes a [Program] of the
-// name.
+// the trace has no such heading, Program returns "mirror".
 func (f *File) Program() string {
 	if name := f.heading("program"); name != "" {
 		return name

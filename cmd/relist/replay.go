@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/programs"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -32,8 +34,10 @@ func newReplay() *cobra.Command {
 		Long: `Run traces. A trace is a conversation between an API server and a watch client,
 written by hand or by relist record. relist plays the server's side byte by
 byte to its own reflector, in virtual time. The reflector must do what the file
-says. A trace for another program of relist names it in its first line, such as
-"# program: retrywatcher"; --program overrides it.
+says. A trace for another program names it in its first line, such as
+"# program: retrywatcher"; --program overrides it. relist has the retrying
+watcher, its reflector with nothing beside the conversation, and the naive
+clients of docs/incidents.
 
 FILE is a trace, a directory (all *.txt in it), or a pattern such as
 'testdata/watch-*.txt'. docs/trace-format.md describes the language.
@@ -57,6 +61,11 @@ differs from the file, the page shows the run and the difference.`,
 			if err != nil {
 				return err
 			}
+			if f.program != "" {
+				if _, err := programs.Named(f.program); err != nil {
+					return cli.Usage("--program: %w", err)
+				}
+			}
 			if f.svg || f.html {
 				return f.show(cmd.OutOrStdout(), cmd.ErrOrStderr(), files)
 			}
@@ -67,25 +76,31 @@ differs from the file, the page shows the run and the difference.`,
 	flags.SortFlags = false
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation as it ran")
 	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
-	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(trace.ProgramNames(), ", "))
+	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(programs.Names(), ", "))
 	flags.BoolVar(&f.svg, "svg", false, "print a sequence diagram of the trace, in SVG")
 	flags.BoolVar(&f.html, "html", false, "print a page that steps through the trace, in HTML")
 	cmd.MarkFlagsMutuallyExclusive("svg", "html", "update")
 	cmd.MarkFlagsMutuallyExclusive("svg", "html", "verbose")
-	cli.CompleteWords(cmd, "program", trace.ProgramNames()...)
+	cli.CompleteWords(cmd, "program", programs.Names()...)
 	return cmd
 }
 
-// chosen returns the program of --program, or nil if each file names its own.
-func (f *replayFlags) chosen() (trace.Program, error) {
-	if f.program == "" {
-		return nil, nil // as trace.Replay has it
-	}
-	program, err := trace.ProgramNamed(f.program)
+// parse reads a file, and returns the program that plays it: that of --program, or the one that the
+// file names.
+func (f *replayFlags) parse(name string) (*trace.File, trace.Program, error) {
+	src, err := os.ReadFile(name)
 	if err != nil {
-		return nil, cli.Usage("--program: %w", err)
+		return nil, nil, err
 	}
-	return program, nil
+	file, err := trace.Parse(name, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	program, err := programs.Named(cmp.Or(f.program, file.Program()))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return file, program, nil
 }
 
 // traceFiles returns the files that the arguments name, in their order.
@@ -124,17 +139,13 @@ func escapePattern(path string) string {
 
 // run replays the files, one after the other, until ctx ends.
 func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) error {
-	program, err := f.chosen()
-	if err != nil {
-		return err
-	}
 	r := &replayed{verbose: f.verbose}
 	failed := 0
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		updated, err := f.replay(name, program, r.line)
+		updated, err := f.replay(name, r.line)
 		if err != nil {
 			failed++
 		}
@@ -149,8 +160,8 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 }
 
 // replay runs a file. With --update, it rewrites a file that differs.
-func (f *replayFlags) replay(name string, program trace.Program, line func(string)) (updated bool, err error) {
-	file, err := parseTrace(name)
+func (f *replayFlags) replay(name string, line func(string)) (updated bool, err error) {
+	file, program, err := f.parse(name)
 	if err != nil {
 		return false, err
 	}
@@ -161,25 +172,13 @@ func (f *replayFlags) replay(name string, program trace.Program, line func(strin
 	return false, err
 }
 
-func parseTrace(name string) (*trace.File, error) {
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return trace.Parse(name, src)
-}
-
 // show prints the picture of one file. It prints that of a run that fails, too, which is when one
 // wants to see it most. The difference then goes to stderr.
 func (f *replayFlags) show(out, stderr io.Writer, files []string) error {
-	program, err := f.chosen()
-	if err != nil {
-		return err
-	}
 	if len(files) != 1 {
 		return cli.Usage("--svg and --html show one trace, and there are %d", len(files))
 	}
-	file, err := parseTrace(files[0])
+	file, program, err := f.parse(files[0])
 	if err != nil {
 		return err
 	}

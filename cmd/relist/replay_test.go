@@ -27,9 +27,9 @@ func TestReplayDirectory(t *testing.T) {
 
 // Each file says which program it is for, so files of several can be run together.
 func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
-	watchers := []string{traces + "/retrywatcher/*.txt", traces + "/retrywatcher/bookmarks", traces + "/expired.txt"}
+	watchers := []string{traces + "/retrywatcher/*.txt", traces + "/retrywatcher/bookmarks", traces + "/expired.txt", "../../docs/incidents/testdata"}
 	r := command(t, append([]string{"replay"}, watchers...)...)
-	if r.status != cli.ExitOK || strings.Contains(r.stdout, "FAIL") || strings.Count(r.stdout, "ok   ") < 12 {
+	if r.status != cli.ExitOK || strings.Contains(r.stdout, "FAIL") || strings.Count(r.stdout, "ok   ") < 24 {
 		t.Errorf("status %d:\n%s%s", r.status, r.stdout, r.stderr)
 	}
 	if r := command(t, "replay", "--program", "retrywatcher", traces+"/first-list.txt"); r.status != cli.ExitError || !strings.Contains(r.stdout, "FAIL") {
@@ -100,7 +100,7 @@ func TestReplayUsage(t *testing.T) {
 		"no *.txt":            {"replay", empty},
 		"syntax error":        {"replay", "[", traces},
 		"unknown flag: --fly": {"replay", "--fly"},
-		"--program: no program here is called \"fly\": there are mirror": {"replay", "--program", "fly", traces},
+		"--program: no program here is called \"fly\": there are conversation-alone, mirror, naive-delayed": {"replay", "--program", "fly", traces},
 	} {
 		if r := command(t, args...); r.status != cli.ExitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
 			t.Errorf("%q: status %d, stderr %q, want %q", args, r.status, r.stderr, want)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/relist-go/relist/docs/incidents/naive"
@@ -14,21 +15,20 @@ import (
 var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
 
 func TestTraceNaive(t *testing.T) {
-	for name, program := range map[string]string{
-		"last-seen":  "naive-last-seen",
-		"forgetful":  "naive-forgetful",
-		"restarting": "naive-restarting",
-		"insistent":  "naive-insistent",
-		"idle":       "naive-without-bookmarks",
-		"on-a-timer": "naive-on-a-timer",
-		"list-event": "naive-last-seen",
-		"delayed":    "naive-delayed",
-		"timeout":    "naive-with-timeout",
-		"slow":       "naive-slow",
-		"swapped":    "naive-swapped",
-		"ghost":      "naive-without-bookmarks",
-	} {
-		trace.Run(t, file{os.DirFS("testdata"), name + ".txt"}, naive.Programs[program])
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces", err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := trace.Parse(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace.Run(t, file{os.DirFS("."), name}, naive.Programs[f.Program()])
 	}
 }
 

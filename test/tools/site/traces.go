@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/relist-go/relist/internal/programs"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -36,8 +37,8 @@ func (s *site) record() error {
 		}
 		recording := trace.Transcript(f)
 		ours := !strings.HasPrefix(file, "test/")
-		if _, err := trace.ProgramNamed(f.Program()); ours && err == nil {
-			if recording, err = trace.Record(f, nil); err != nil {
+		if program, err := programs.Named(f.Program()); ours && err == nil {
+			if recording, err = trace.Record(f, program); err != nil {
 				var failure *trace.Failure
 				if !errors.As(err, &failure) {
 					return err
