@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const incidents = 5
+const incidents = 6
 
 // Each page quotes the lines of its traces that matter, as they are in the file. Every trace of an
 // incident is on a page whole: as a picture, and as a link to its text, so that no page tells a

@@ -47,8 +47,11 @@ func program(run func(context.Context, *client) error) trace.Program {
 
 // object is a ConfigMap or a Status.
 type object struct {
-	Metadata struct{ Namespace, Name, ResourceVersion string }
-	Message  string
+	Metadata struct {
+		Namespace, Name, ResourceVersion string
+		Annotations                      map[string]string
+	}
+	Message string
 }
 
 type event struct {
@@ -59,11 +62,15 @@ type event struct {
 // watch yields the events of one stream until it ends. Without a version, none
 // is asked for.
 func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
+	query := "?watch=true"
+	if version != "" {
+		query = "?resourceVersion=" + version + "&watch=true"
+	}
+	return c.stream(ctx, query)
+}
+
+func (c *client) stream(ctx context.Context, query string) iter.Seq[event] {
 	return func(yield func(event) bool) {
-		query := "?watch=true"
-		if version != "" {
-			query = "?resourceVersion=" + version + "&watch=true"
-		}
 		next, disconnect, err := c.open(ctx, query)
 		if err != nil {
 			return

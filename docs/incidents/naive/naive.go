@@ -22,6 +22,7 @@ var Programs = map[string]trace.Program{
 	"naive-with-timeout":      program(withTimeout),
 	"naive-slow":              program(slow),
 	"naive-swapped":           program(swapped),
+	"naive-patient":           program(patient),
 }
 
 // lastSeen remembers the version of the last event, and opens the next watch there.
@@ -175,4 +176,30 @@ func slow(ctx context.Context, c *client) error {
 func swapped(ctx context.Context, c *client) error {
 	c.given = "app=db"
 	return lastSeen(ctx, c)
+}
+
+// patient asks for the state as initial events, and hands them over when a bookmark says that they
+// are complete.
+func patient(ctx context.Context, c *client) error {
+	for {
+		var state []event
+		complete := false
+		for e := range c.stream(ctx, "?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&watch=true") {
+			if e.Type == "ERROR" {
+				break
+			}
+			if e.Type != "BOOKMARK" {
+				state = append(state, e)
+			} else if e.Object.Metadata.Annotations["k8s.io/initial-events-end"] == "true" {
+				complete = true
+			}
+			for complete && len(state) > 0 {
+				c.deliver(state[0])
+				state = state[1:]
+			}
+		}
+		if !pause(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
 }

@@ -127,7 +127,7 @@ func nav(from string) string {
 		{"index.html", "relist"},
 		{"docs/index.html", "All pages"},
 		{"docs/reading.html", "Reading path"},
-		{"docs/incidents/index.html", "Five incidents"},
+		{"docs/incidents/index.html", "Six incidents"},
 		{"docs/states.html", "States"},
 		{"traces.html", "Traces"},
 	} {
