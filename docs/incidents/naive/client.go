@@ -59,8 +59,7 @@ type event struct {
 	Object object
 }
 
-// watch yields the events of one stream until it ends. Without a version, none
-// is asked for.
+// watch is a stream from a version on. Without a version, none is asked for.
 func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 	query := "?watch=true"
 	if version != "" {
@@ -69,6 +68,7 @@ func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 	return c.stream(ctx, query)
 }
 
+// stream yields the events of one watch until it ends.
 func (c *client) stream(ctx context.Context, query string) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		next, disconnect, err := c.open(ctx, query)
