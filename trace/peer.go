@@ -30,8 +30,10 @@ type peer struct {
 	numbered int        // links and streams
 	requests []*request // oldest first
 	notes    []note
+	said     []note    // what the program says it did
 	refusals int       // dials that will fail
 	random   []float64 // what the client draws: the first one until it has sent a watch
+	ended    error     // why the program has ended by itself
 	err      error
 }
 
@@ -202,10 +204,19 @@ func (p *peer) problem(class, key string, _ error) {
 	p.note(note{lines: []string{text}})
 }
 
-// stopped records that the program has ended without a stop.
-func (p *peer) stopped() {
+// say records what the program says it did. It ends no wait, because a wait is for the client's
+// next request.
+func (p *peer) say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.said = append(p.said, note{at: time.Now(), lines: []string{"= " + line}})
+}
+
+// stopped records that the program has ended without a stop.
+func (p *peer) stopped(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = err
 	p.note(note{lines: []string{"= stopped"}})
 }
 
@@ -215,7 +226,8 @@ func (p *peer) stopped() {
 // The notes of one instant are in the order of their causes, except closes,
 // because a client does not wait until the server sees that it closed a
 // connection, or gave a stream up. take puts each close before all other notes,
-// but after those of the same connection or stream.
+// but after those of the same connection or stream. What the program says comes
+// last, because its goroutine and the client's do not wait for each other.
 func (p *peer) take() ([]note, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,6 +244,9 @@ func (p *peer) take() ([]note, error) {
 		copy(notes[at+1:i+1], notes[at:i])
 		notes[at] = n
 	}
+	notes = append(notes, p.said...)
+	p.said = nil
+	slices.SortStableFunc(notes, func(a, b note) int { return a.at.Compare(b.at) })
 	return notes, p.err
 }
 
@@ -257,6 +272,9 @@ func (p *peer) newest() (*request, error) {
 		if !r.answered {
 			return r, nil
 		}
+	}
+	if p.ended != nil {
+		return nil, fmt.Errorf("%w: the program has ended: %w", errNoRequest, p.ended)
 	}
 	return nil, errNoRequest
 }

@@ -37,6 +37,11 @@ type Env struct {
 	// what is wrong; a trace does not have it, and a recording has it in a comment. Any
 	// goroutine may call Problem.
 	Problem func(class, key string, err error)
+
+	// Say writes a "=" line for something that the program did: a callback, or an effect of one.
+	// The lines of one goroutine stay in order, and stand below the requests of their instant. line
+	// is not empty, and has no newline. Any goroutine may call Say.
+	Say func(line string)
 }
 
 // Options are the options on a trace's start line. If a Program does not
@@ -113,3 +118,34 @@ type Client interface {
 	// Close releases resources that outlive Run, such as idle connections.
 	Close()
 }
+
+// ProgramOf returns the Program of a whole program that is to be tested. run is called as the
+// program is in production, except that it reaches its API server by env, that its reflector has
+// no jitter ([reflector.Options.Rand] returns 0), and that it tells env.Say what it does:
+//
+//	trace.Run(t, os.DirFS("testdata"), trace.ProgramOf(func(ctx context.Context, env trace.Env) error {
+//		return run(ctx, transport.Config{Server: env.Server, Dial: env.Dial}, env.Say)
+//	}))
+//
+// run returns when ctx has ended, with every connection closed. The command restart calls it again.
+// The commands pop and store find nothing, because only the program knows what it has. So a trace
+// of relist record, which has pop for another client, runs unchanged.
+func ProgramOf(run func(ctx context.Context, env Env) error) Program {
+	return func(env Env) (Client, error) { return whole{run, env}, nil }
+}
+
+// whole is a program that takes what it gets by itself.
+type whole struct {
+	run func(context.Context, Env) error
+	env Env
+}
+
+func (w whole) Run(ctx context.Context) error { return w.run(ctx, w.env) }
+
+func (whole) Pop() (entry string, ok bool) { return "", false }
+
+func (whole) Synced() bool { return false }
+
+func (whole) Store() []string { return nil }
+
+func (whole) Close() {}

@@ -145,6 +145,7 @@ func (r *run) start(s *start) error {
 		Options: s.options,
 		Rand:    r.peer.rand,
 		Problem: r.peer.problem,
+		Say:     r.peer.say,
 	}
 	client, err := r.program(r.env)
 	if err != nil {
@@ -179,9 +180,9 @@ func (r *run) launch() {
 	r.cancel, r.done = cancel, done
 	go func() {
 		defer close(done)
-		_ = r.client.Run(ctx) // the error is for the user of the client
+		err := r.client.Run(ctx)
 		if ctx.Err() == nil {
-			r.peer.stopped()
+			r.peer.stopped(err)
 		}
 	}()
 }
@@ -190,7 +191,7 @@ func (r *run) launch() {
 const patience = time.Hour
 
 // stop ends Run. If Run does not end at once, stop writes the time that it took.
-// While it ends, the program may do nothing but close.
+// While it ends, the program may do nothing but close, and say what it did.
 func (r *run) stop() error {
 	if r.done == nil {
 		return errors.New("stop: the program does not run")
@@ -212,7 +213,7 @@ func (r *run) stop() error {
 	r.done = nil
 	r.settle()
 	for _, text := range r.lines[before:] {
-		if text != "> close" && text != "> rst CANCEL" && text != "= stopped" && text[0] != '~' {
+		if text != "> close" && text != "> rst CANCEL" && text[0] != '=' && text[0] != '~' {
 			return fmt.Errorf("stop: the program must do nothing more than close: %s", text)
 		}
 	}

@@ -128,6 +128,24 @@ func TestStopLate(t *testing.T) {
 	}
 }
 
+// What a program says stands below the requests of its instant, ends no wait, and may come with
+// the end.
+func TestSay(t *testing.T) {
+	talks := ProgramOf(func(ctx context.Context, env Env) error {
+		<-time.After(2 * time.Second)
+		env.Say("rested")
+		<-time.After(3 * time.Second)
+		env.Say("asks")
+		_, err := get(ctx, env) //nolint:bodyclose // there is no answer
+		env.Say("ends")
+		return err
+	})
+	text := "start\nwait\n~ 2s\n= rested\n~ 3s\n> GET " + configMaps.path + "\n= asks\npop 1\nstore\n= store empty\nstop\n> close\n= ends\n"
+	if err := playText(t, talks, text); err != nil {
+		t.Error(err)
+	}
+}
+
 // So is a program that ends without having been told to.
 func TestStopByItself(t *testing.T) {
 	tired := func(Env) (Client, error) {
@@ -138,6 +156,10 @@ func TestStopByItself(t *testing.T) {
 	}
 	if err := playText(t, tired, "start\nwait\n~ 30s\n= stopped\nstop\n"); err != nil {
 		t.Error(err)
+	}
+	err := playText(t, tired, "start\nwait\n~ 30s\n= stopped\n< 200 list rv=1\n")
+	if err == nil || !strings.Contains(err.Error(), "the program has ended: tired") {
+		t.Errorf("error %v, want one that says why the program has ended", err)
 	}
 }
 

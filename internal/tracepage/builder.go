@@ -1,6 +1,7 @@
 package tracepage
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -139,9 +140,12 @@ func (b *builder) came(text string, rest []string) {
 	}
 }
 
+// deltas begin the second part of an entry. What a whole program says of itself has none.
+var deltas = regexp.MustCompile(`^(Added|Updated|Deleted|Replaced|Sync)@`)
+
 // entry takes what the consumer got, or what the client says of itself.
 func (b *builder) entry(s *Step, said string) {
-	switch key, deltas, _ := strings.Cut(said, " "); {
+	switch key, rest, _ := strings.Cut(said, " "); {
 	case key == "store":
 	case said == "synced":
 		b.synced = true
@@ -149,9 +153,12 @@ func (b *builder) entry(s *Step, said string) {
 	case said == "stopped":
 		b.mark(Mark{Kind: "command", Text: "stopped"})
 	default:
-		b.mark(Mark{Kind: "pop", Text: short(key), Detail: strings.ReplaceAll(deltas, "(final state unknown)", "inferred")})
-		if b.Machine {
-			s.Calls = append(s.Calls, b.calls(key, strings.ReplaceAll(deltas, " (final state unknown)", "?"))...)
+		b.mark(Mark{Kind: "pop", Text: short(key), Detail: strings.ReplaceAll(rest, "(final state unknown)", "inferred")})
+		switch {
+		case b.Machine && deltas.MatchString(rest):
+			s.Calls = append(s.Calls, b.calls(key, strings.ReplaceAll(rest, " (final state unknown)", "?"))...)
+		case b.Machine:
+			s.Calls = append(s.Calls, said)
 		}
 	}
 }
