@@ -2,6 +2,7 @@
 //
 // All readers of an informer share its objects, so a program must copy an object before it changes
 // it. [DetectMutations] fails a test in which somebody changes an object that was not copied.
+// [Calls] tells the calls of a handler, for golden traces.
 package informertest
 
 import (
