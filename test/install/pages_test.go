@@ -74,6 +74,9 @@ var pages = []struct {
 		{command: "go test ./docs/architecture -run TestRoadOfAnEvent$ -v", ends: "PASS: TestRoadOfAnEvent"},
 	}},
 	{"docs/testing-recipes.md", []step{
+		{command: "cd examples/tested && go run ../../cmd/relist record configmaps -A --scrub -o testdata/recorded.txt", asks: "/configmaps.*watch=true"},
+		{command: "go test -run TestTraces -update", ends: "ok"},
+		{command: "go test -run TestTraces", ends: "ok"},
 		{command: "F=http://127.0.0.1:8080/_faults"},
 		{command: "C=http://127.0.0.1:8080/api/v1/namespaces/shop/configmaps"},
 		{command: `curl -H 'X-Relist-Faults: off' -H 'Content-Type: application/json' -d '{"metadata":{"name":"tea"}}' $C`, ends: `"name": ?"tea"`},

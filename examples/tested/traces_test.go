@@ -1,0 +1,27 @@
+package tested
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/trace"
+	"github.com/relist-go/relist/transport"
+)
+
+var _ = flag.Bool("update", false, "rewrite what the program does in the traces")
+
+// The conversations that relist record has written are played to the program.
+func TestTraces(t *testing.T) {
+	trace.Run(t, os.DirFS("testdata"), trace.ProgramOf(func(ctx context.Context, env trace.Env) error {
+		client, err := transport.NewClient(transport.Config{Server: env.Server, Dial: env.Dial})
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		opts := reflector.Options{Rand: func() float64 { return 0 }} // no jitter
+		return Follow(ctx, client, opts, func(what, key string) { env.Say(what + " " + key) })
+	}))
+}
