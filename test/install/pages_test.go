@@ -74,7 +74,8 @@ var pages = []struct {
 		{command: "go test ./docs/architecture -run TestRoadOfAnEvent$ -v", ends: "PASS: TestRoadOfAnEvent"},
 	}},
 	{"docs/testing-recipes.md", []step{
-		{command: "cd examples/tested && go run ../../cmd/relist record configmaps -A --scrub -o testdata/recorded.txt", asks: "/configmaps.*watch=true"},
+		{command: "cd examples/tested && mkdir -p testdata"},
+		{command: "go run ../../cmd/relist record configmaps -A --scrub -o testdata/recorded.txt", asks: "/configmaps.*watch=true"},
 		{command: "go test -run TestTraces -update", ends: "ok"},
 		{command: "go test -run TestTraces", ends: "ok"},
 		{command: "F=http://127.0.0.1:8080/_faults"},
