@@ -23,8 +23,8 @@ func pod(name, app, phase string) map[string]any {
 	}
 }
 
-// Every step is one snapshot, however many Pods it has: an event, and all of an outage. The second
-// run prints what has happened since the first had ended.
+// Every step is one snapshot, however many Pods it has: an event, and all of an outage. A later run
+// prints what has happened since the last one had ended.
 func TestJobPods(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	file := filepath.Join(t.TempDir(), "copy")
@@ -68,8 +68,9 @@ func TestJobPods(t *testing.T) {
 [jobs/driver jobs/exec-2] [-jobs/exec-1 Pending -jobs/exec-2 Pending +jobs/exec-2 Pending]
 `)
 
-		// No process runs. The server then lists for the first restart, and sends events for the
-		// second.
+		// While no process runs, a Pod goes and another one comes, and the server forgets it.
+		behind := server.Replica("b")
+		behind.Freeze()
 		must(server.Delete("pods", "jobs", "exec-2"))
 		must(server.Create("pods", pod("exec-3", "count", "Pending")))
 		server.Compact()
@@ -78,8 +79,13 @@ func TestJobPods(t *testing.T) {
 		end(`saved: [jobs/driver jobs/exec-2]
 [jobs/driver jobs/exec-3] [-jobs/exec-2 Pending +jobs/exec-3 Pending]
 `)
-		must(server.Delete("pods", "jobs", "exec-3"))
+
+		// The next run meets a replica that is behind the last one, and does not go back.
+		server.Route(behind)
 		end = begin()
+		<-time.After(time.Minute)
+		behind.Unfreeze()
+		must(server.Delete("pods", "jobs", "exec-3"))
 		<-time.After(time.Minute)
 		end(`saved: [jobs/driver jobs/exec-3]
 [jobs/driver] [-jobs/exec-3 Pending]

@@ -86,4 +86,10 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", test.key, test.deltas, got, test.want)
 		}
 	}
+	// A whole program says itself what it was told.
+	b.Machine, b.Steps = true, []Step{{Text: []string{"start"}}}
+	b.came("= OnUpdate default/a@5 -> @6", nil)
+	if got := strings.Join(b.Steps[0].Calls, ", "); got != "OnUpdate default/a@5 -> @6" {
+		t.Errorf("the program's words became %s", got)
+	}
 }
