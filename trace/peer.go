@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/internal/pipe"
 	"github.com/relist-go/relist/internal/target"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // peer is the server's side of a run. It records what the client does, and sends
@@ -209,7 +210,7 @@ func (p *peer) problem(class, key string, _ error) {
 func (p *peer) say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.said = append(p.said, note{at: time.Now(), lines: []string{"= " + line}})
+	p.said = append(p.said, note{at: time.Now(), lines: []string{"= " + visible.OneLine(line)}})
 }
 
 // stopped records that the program has ended without a stop.

@@ -133,14 +133,14 @@ func TestStopLate(t *testing.T) {
 func TestSay(t *testing.T) {
 	talks := ProgramOf(func(ctx context.Context, env Env) error {
 		<-time.After(2 * time.Second)
-		env.Say("rested")
+		env.Say("rested\nwell")
 		<-time.After(3 * time.Second)
 		env.Say("asks")
 		_, err := get(ctx, env) //nolint:bodyclose // there is no answer
 		env.Say("ends")
 		return err
 	})
-	text := "start\nwait\n~ 2s\n= rested\n~ 3s\n> GET " + configMaps.path + "\n= asks\npop 1\nstore\n= store empty\nstop\n> close\n= ends\n"
+	text := "start\nwait\n~ 2s\n= rested well\n~ 3s\n> GET " + configMaps.path + "\n= asks\npop 1\nstore\n= store empty\nstop\n> close\n= ends\n"
 	if err := playText(t, talks, text); err != nil {
 		t.Error(err)
 	}
