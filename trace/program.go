@@ -120,8 +120,8 @@ type Client interface {
 }
 
 // ProgramOf returns the Program of a whole program that is to be tested. run is called as the
-// program is in production, except that it reaches its API server by env, that its reflector has
-// no jitter ([reflector.Options.Rand] returns 0), and that it tells env.Say what it does:
+// program is in production, except that it reaches its API server by env, that env.Rand is the
+// [reflector.Options.Rand] of its reflector, and that it tells env.Say what it does:
 //
 //	trace.Run(t, os.DirFS("testdata"), trace.ProgramOf(func(ctx context.Context, env trace.Env) error {
 //		return run(ctx, transport.Config{Server: env.Server, Dial: env.Dial}, env.Say)

@@ -21,7 +21,7 @@ func TestTraces(t *testing.T) {
 			return err
 		}
 		defer client.Close()
-		opts := reflector.Options{Rand: func() float64 { return 0 }} // no jitter
+		opts := reflector.Options{Rand: env.Rand} // no jitter
 		return Follow(ctx, client, opts, func(what, key string) { env.Say(what + " " + key) })
 	}))
 }
