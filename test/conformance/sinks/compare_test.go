@@ -59,22 +59,22 @@ func (w *world) compare(db database, c contents, total *tally) (differs string, 
 		if version < h.base {
 			continue
 		}
-		want, unsure := h.at(version)
-		if diff := difference(db, c.rows, want, doubts, unsure); diff != "" {
+		want := h.at(version)
+		if diff := difference(db, c.rows, want, doubts); diff != "" {
 			if differs == "" {
 				differs = diff
 			}
 			continue
 		}
-		w.crossCheck(point.Version, want, unsure, i == newest, total)
+		w.crossCheck(point.Version, want, i == newest, total)
 		return w.explain(h, version, point.Unsure, want, total), i == newest || version < w.histories[newest].base
 	}
 	return fmt.Sprintf("at version %s, with unsure keys %v: %s", point.Version, point.Unsure, differs), false
 }
 
-func difference(db database, rows, want map[string]object, doubts, unsure map[string]bool) string {
+func difference(db database, rows, want map[string]object, doubts map[string]bool) string {
 	for key, row := range rows {
-		if doubts[key] || unsure[key] {
+		if doubts[key] {
 			continue
 		}
 		w, ok := want[key]
@@ -88,7 +88,7 @@ func difference(db database, rows, want map[string]object, doubts, unsure map[st
 		}
 	}
 	for key, w := range want {
-		if _, ok := rows[key]; !ok && !doubts[key] && !unsure[key] {
+		if _, ok := rows[key]; !ok && !doubts[key] {
 			return fmt.Sprintf("there is no row of %s, and the server had it at version %s", key, w.version)
 		}
 	}
@@ -122,7 +122,7 @@ func (w *world) explain(h *history, version uint64, doubts []string, want map[st
 
 // crossCheck compares what this test has noted with what the server says it had at the version, if
 // the server still knows that.
-func (w *world) crossCheck(version string, want map[string]object, unsure map[string]bool, current bool, total *tally) {
+func (w *world) crossCheck(version string, want map[string]object, current bool, total *tally) {
 	if !current {
 		total.count("of a lost history")
 		return
@@ -134,15 +134,13 @@ func (w *world) crossCheck(version string, want map[string]object, unsure map[st
 	}
 	total.count("asked the server")
 	for key := range want {
-		if !unsure[key] && (has[key].uid != want[key].uid || has[key].version != want[key].version) {
+		if has[key].uid != want[key].uid || has[key].version != want[key].version {
 			w.t.Errorf("the test is wrong: at version %s, it has %v for %s, and the server %v", version, want[key].version, key, has[key].version)
 		}
 		delete(has, key)
 	}
 	for key := range has {
-		if !unsure[key] {
-			w.t.Errorf("the test is wrong: at version %s, it has nothing for %s", version, key)
-		}
+		w.t.Errorf("the test is wrong: at version %s, it has nothing for %s", version, key)
 	}
 }
 

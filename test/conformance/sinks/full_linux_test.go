@@ -103,7 +103,7 @@ func listed(l line) bool { return l.What == "commit" && l.Version != "" }
 func written(l line) bool { return listed(l) && l.Count > 0 }
 
 func testFull(t *testing.T, db database, limit func(p *program, size uint64)) {
-	w := newWorld(t, newOurs(t), *seed+500, db.unstorable(), 100)
+	w := newWorld(t, newServer(t), *seed+500, db.unstorable(), 100)
 	k := newKiller(w, db, true, &tally{})
 	first := k.start()
 	first.mustSay("commit a list", listed)

@@ -28,7 +28,7 @@ func TestKills(t *testing.T) {
 					t.Run(fmt.Sprint(i), func(t *testing.T) {
 						t.Parallel()
 						db := newDatabase(t, kind)
-						w := newWorld(t, newOurs(t), *seed+uint64(i), db.unstorable(), 600)
+						w := newWorld(t, newServer(t), *seed+uint64(i), db.unstorable(), 600)
 						k := newKiller(w, db, i%2 == 0, total)
 						k.play(n, (n+4)/5)
 					})
@@ -59,8 +59,7 @@ func newKiller(w *world, db database, history bool, total *tally) *killer {
 }
 
 func (k *killer) start(more ...string) *program {
-	args := append(k.w.server.args(), k.db.args()...)
-	args = append(args, "-page", "20", "-batch", "25", "-delay", "20ms", fmt.Sprintf("-history=%v", k.history))
+	args := append(k.db.args(), "-server", k.w.server.address, "-page", "20", "-batch", "25", "-delay", "20ms", fmt.Sprintf("-history=%v", k.history))
 	return run(k.t, append(args, more...)...)
 }
 

@@ -3,46 +3,17 @@ package sinks
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-// server is the API server of a test. Nobody else writes ConfigMaps of its namespace default.
-type server interface {
-	args() []string // of the program
-	do(method, path, body string) (status int, answer []byte)
-	put(name string, data map[string]any) object
-	remove(name string) (first, last uint64) // the version of the deletion is in between
-	version() uint64
-	compact()
-	disturb(dice int) // the watches
-	away()
-	writesAway() bool      // objects can be changed while the server is away
-	save() (backup string) // a backup of now
-	restore(backup string) // while the server is away
-	back()
-}
-
 const path = "/api/v1/namespaces/default/configmaps"
-
-func encode(t *testing.T, name string, data map[string]any) string {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{
-		"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"namespace": "default", "name": name}, "data": data,
-	})
-	must(t, err)
-	return string(text)
-}
 
 // parse reads an object as the program does.
 func parse(t *testing.T, text []byte) object {
@@ -61,9 +32,9 @@ func number(t *testing.T, version string) uint64 {
 
 // exactly returns what the server says it had at a version, and false if it does not know that any
 // more.
-func exactly(t *testing.T, s server, version string) (map[string]object, bool) {
+func exactly(t *testing.T, s *server, version string) (map[string]object, bool) {
 	t.Helper()
-	status, answer := s.do(http.MethodGet, path+"?resourceVersionMatch=Exact&resourceVersion="+version, "")
+	status, answer := s.get(path + "?resourceVersionMatch=Exact&resourceVersion=" + version)
 	if status != http.StatusOK {
 		return nil, false
 	}
@@ -80,181 +51,71 @@ func exactly(t *testing.T, s server, version string) (map[string]object, bool) {
 	return state, true
 }
 
-// ours is apitest, in this process.
-type ours struct {
+// server is apitest, in this process. Nobody else writes ConfigMaps of its namespace default.
+type server struct {
+	*apitest.Server
+
 	t       *testing.T
-	s       *apitest.Server
 	address string
 	refused atomic.Bool
 }
 
-func newOurs(t *testing.T) *ours {
+func newServer(t *testing.T) *server {
 	t.Helper()
 	s := apitest.New(apitest.Options{Window: 300})
 	listener, err := s.Listen("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	return &ours{t: t, s: s, address: listener.URL}
+	return &server{Server: s, t: t, address: listener.URL}
 }
 
-func (o *ours) args() []string { return []string{"-server", o.address} }
-
-// do sends a request to the handler, which aborts it while the server is away.
-func (o *ours) do(method, path, body string) (int, []byte) {
+// get asks the handler, which aborts the request while the server is away.
+func (s *server) get(path string) (int, []byte) {
 	answer := httptest.NewRecorder()
-	o.s.ServeHTTP(answer, httptest.NewRequestWithContext(context.WithoutCancel(o.t.Context()), method, "http://127.0.0.1"+path, strings.NewReader(body)))
+	s.ServeHTTP(answer, httptest.NewRequestWithContext(context.WithoutCancel(s.t.Context()), http.MethodGet, "http://127.0.0.1"+path, http.NoBody))
 	return answer.Code, answer.Body.Bytes()
 }
 
-func (o *ours) put(name string, data map[string]any) object {
+func (s *server) put(name string, data map[string]any) object {
 	obj := map[string]any{"metadata": map[string]any{"namespace": "default", "name": name}, "data": data}
-	if _, err := o.s.Update("configmaps", obj); err != nil {
-		_, err = o.s.Create("configmaps", obj)
-		must(o.t, err)
+	if _, err := s.Update("configmaps", obj); err != nil {
+		_, err = s.Create("configmaps", obj)
+		must(s.t, err)
 	}
-	if !o.refused.Load() {
-		_, answer := o.do(http.MethodGet, path+"/"+name, "")
-		return parse(o.t, answer)
+	if !s.refused.Load() {
+		_, answer := s.get(path + "/" + name)
+		return parse(s.t, answer)
 	}
-	got, err := o.s.Get("configmaps", "default", name)
-	must(o.t, err)
+	got, err := s.Get("configmaps", "default", name)
+	must(s.t, err)
 	text, err := json.Marshal(got)
-	must(o.t, err)
-	found := parse(o.t, text)
+	must(s.t, err)
+	found := parse(s.t, text)
 	found.inexact = true
 	return found
 }
 
-func (o *ours) remove(name string) (first, last uint64) {
-	version, err := o.s.Delete("configmaps", "default", name)
-	must(o.t, err)
-	n := number(o.t, version)
-	return n, n
+// remove returns the version of the deletion.
+func (s *server) remove(name string) uint64 {
+	version, err := s.Delete("configmaps", "default", name)
+	must(s.t, err)
+	return number(s.t, version)
 }
 
-func (o *ours) version() uint64 { return number(o.t, o.s.ResourceVersion()) }
-func (o *ours) compact()        { o.s.Compact() }
-
-func (o *ours) disturb(dice int) {
+func (s *server) disturb(dice int) {
 	if dice%2 == 0 {
-		o.s.EndWatches()
+		s.EndWatches()
 	} else {
-		o.s.CutWatches(int64(dice % 400))
+		s.CutWatches(int64(dice % 400))
 	}
 }
 
-func (o *ours) away() {
-	o.refused.Store(true)
-	must(o.t, o.s.Refuse(0))
+func (s *server) away() {
+	s.refused.Store(true)
+	must(s.t, s.Refuse(0))
 }
 
-func (o *ours) writesAway() bool { return true }
-func (o *ours) save() string     { return o.s.ResourceVersion() }
-func (o *ours) restore(backup string) {
-	must(o.t, o.s.Restore(apitest.Restore{ResourceVersion: backup}))
-}
-
-func (o *ours) back() {
-	must(o.t, o.s.Resume())
-	o.refused.Store(false)
-}
-
-// theirs is a kube-apiserver with etcd.
-type theirs struct {
-	t      *testing.T
-	c      *cluster.Cluster
-	client *http.Client
-}
-
-func newTheirs(t *testing.T) *theirs {
-	t.Helper()
-	c := cluster.New(t, cluster.Options{})
-	client, err := c.Access().HTTPClient()
-	must(t, err)
-	return &theirs{t, c, client}
-}
-
-// of returns the same server for a subtest.
-func (s *theirs) of(t *testing.T) *theirs { return &theirs{t, s.c, s.client} }
-
-func (s *theirs) args() []string {
-	a := s.c.Access()
-	return []string{"-server", a.URL, "-token", a.AdminToken, "-ca", a.CAFile}
-}
-
-func (s *theirs) do(method, path, body string) (int, []byte) {
-	a := s.c.Access()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, a.URL+path, strings.NewReader(body))
-	must(s.t, err)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+a.AdminToken)
-	answer, err := s.client.Do(req)
-	must(s.t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	must(s.t, err)
-	return answer.StatusCode, text
-}
-
-func (s *theirs) put(name string, data map[string]any) object {
-	status, answer := s.do(http.MethodPut, path+"/"+name, encode(s.t, name, data))
-	if status == http.StatusNotFound {
-		status, answer = s.do(http.MethodPost, path, encode(s.t, name, data))
-	}
-	if status != http.StatusOK && status != http.StatusCreated {
-		s.t.Fatalf("put %s: %d %s", name, status, answer)
-	}
-	return parse(s.t, answer)
-}
-
-// remove looks where the server is before and after, because it does not tell the version of a
-// deletion.
-func (s *theirs) remove(name string) (first, last uint64) {
-	before := s.version()
-	if status, answer := s.do(http.MethodDelete, path+"/"+name, ""); status != http.StatusOK {
-		s.t.Fatalf("delete %s: %d %s", name, status, answer)
-	}
-	return before + 1, s.version()
-}
-
-func (s *theirs) version() uint64 {
-	_, answer := s.do(http.MethodGet, path+"?limit=1", "")
-	var list struct {
-		Metadata struct{ ResourceVersion string }
-	}
-	must(s.t, json.Unmarshal(answer, &list))
-	return number(s.t, list.Metadata.ResourceVersion)
-}
-
-// compact starts the API server again, too: its cache has the events that etcd has forgotten.
-func (s *theirs) compact() {
-	must(s.t, s.c.Compact(s.t.Context()))
-	must(s.t, s.c.KillAPIServer())
-	must(s.t, s.c.StartAPIServer(s.t.Context()))
-	s.client.CloseIdleConnections()
-}
-
-func (s *theirs) disturb(int) {}
-
-func (s *theirs) away() {
-	must(s.t, s.c.KillAPIServer())
-	must(s.t, s.c.StopEtcd())
-}
-
-func (s *theirs) writesAway() bool { return false }
-
-func (s *theirs) save() string {
-	backup := filepath.Join(s.t.TempDir(), "backup")
-	s.away()
-	must(s.t, s.c.SaveEtcd(backup))
-	s.back()
-	return backup
-}
-
-func (s *theirs) restore(backup string) { must(s.t, s.c.RestoreEtcd(backup)) }
-
-func (s *theirs) back() {
-	must(s.t, s.c.StartEtcd(s.t.Context()))
-	must(s.t, s.c.StartAPIServer(s.t.Context()))
-	s.client.CloseIdleConnections()
+func (s *server) back() {
+	must(s.t, s.Resume())
+	s.refused.Store(false)
 }

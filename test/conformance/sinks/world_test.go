@@ -10,12 +10,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/apitest"
 )
 
 // world is a server whose objects change, and what it had at each version.
 type world struct {
 	t      *testing.T
-	server server
+	server *server
 	bad    string // is in an object that the database cannot store
 	quiet  int
 
@@ -23,14 +25,9 @@ type world struct {
 	dice      *rand.Rand
 	live      map[string]object
 	histories []*history
-	backups   []backup
+	backup    uint64 // the version of the newest one
 	restores  int
 	restored  bool // and some copy has not found out
-}
-
-type backup struct {
-	name    string // of the server's
-	version uint64
 }
 
 // history is what a server had. A restored backup begins another one, in which versions come again.
@@ -40,38 +37,35 @@ type history struct {
 	log   []entry
 }
 
-// entry is a change. The version of a deletion is between first and last.
+// entry is a change.
 type entry struct {
-	first, last uint64
-	key         string
-	gone        bool
-	object      object
+	version uint64
+	key     string
+	gone    bool
+	object  object
 }
 
-// at returns the objects at a version. Nobody knows whether the objects of the second result were
-// deleted before that version or after it.
-func (h *history) at(version uint64) (map[string]object, map[string]bool) {
-	state, unsure := maps.Clone(h.start), map[string]bool{}
+// at returns the objects at a version.
+func (h *history) at(version uint64) map[string]object {
+	state := maps.Clone(h.start)
 	for _, e := range h.log {
 		switch {
-		case e.first > version:
-			return state, unsure
-		case e.last > version:
-			unsure[e.key] = true
+		case e.version > version:
+			return state
 		case e.gone:
 			delete(state, e.key)
 		default:
 			state[e.key] = e.object
 		}
 	}
-	return state, unsure
+	return state
 }
 
 // busy is the number of objects that are often changed. Quiet ones make a list long.
 const busy = 30
 
 // newWorld makes quiet objects.
-func newWorld(t *testing.T, s server, seed uint64, bad string, quiet int) *world {
+func newWorld(t *testing.T, s *server, seed uint64, bad string, quiet int) *world {
 	t.Helper()
 	w := &world{t: t, server: s, bad: bad, quiet: quiet, dice: rand.New(rand.NewPCG(seed, 14)), live: map[string]object{}}
 	t.Cleanup(func() {
@@ -109,14 +103,14 @@ func (w *world) put(name, value string) {
 	version := number(w.t, found.version)
 	w.live[key] = found
 	h := w.now()
-	h.log = append(h.log, entry{first: version, last: version, key: key, object: found})
+	h.log = append(h.log, entry{version: version, key: key, object: found})
 }
 
 func (w *world) remove(name string) {
-	first, last := w.server.remove(name)
+	version := w.server.remove(name)
 	delete(w.live, "default/"+name)
 	h := w.now()
-	h.log = append(h.log, entry{first: first, last: last, key: "default/" + name, gone: true})
+	h.log = append(h.log, entry{version: version, key: "default/" + name, gone: true})
 }
 
 // change changes one object. While a copy may not know of a restored backup, only objects change
@@ -171,7 +165,7 @@ func (w *world) churn(most time.Duration) (stop func()) {
 func (w *world) compact() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.server.compact()
+	w.server.Compact()
 }
 
 // save makes a backup. Something is created after it, and stays: if the only difference were a
@@ -179,9 +173,8 @@ func (w *world) compact() {
 func (w *world) save() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	version := w.server.version()
-	w.backups = append(w.backups, backup{w.server.save(), version})
-	w.put(fmt.Sprintf("mark-%d-%d", w.restores, version), "")
+	w.backup = number(w.t, w.server.ResourceVersion())
+	w.put(fmt.Sprintf("mark-%d-%d", w.restores, w.backup), "")
 }
 
 // restore restores the newest backup, after the server has been away for some time.
@@ -190,24 +183,17 @@ func (w *world) restore(away time.Duration) {
 	defer w.mu.Unlock()
 	w.server.away()
 	<-time.After(away)
-	from := w.backups[len(w.backups)-1]
-	w.backups = nil
-	w.server.restore(from.name)
-	state, _ := w.now().at(from.version)
-	w.histories = append(w.histories, &history{base: from.version, start: state})
+	must(w.t, w.server.Restore(apitest.Restore{ResourceVersion: strconv.FormatUint(w.backup, 10)}))
+	state := w.now().at(w.backup)
+	w.histories = append(w.histories, &history{base: w.backup, start: state})
 	w.live = maps.Clone(state)
 	w.restores++
 	w.restored = true
-	changes := w.dice.IntN(60)
-	if w.server.writesAway() {
-		for range changes {
-			w.changeLocked()
-		}
-		w.server.back()
-		w.exact()
-	} else {
-		w.server.back()
+	for range w.dice.IntN(60) {
+		w.changeLocked()
 	}
+	w.server.back()
+	w.exact()
 	w.changeLocked()
 }
 
@@ -219,7 +205,7 @@ func (w *world) exact() {
 		if !e.object.inexact || w.live[e.key].version != e.object.version {
 			continue
 		}
-		status, answer := w.server.do("GET", path+strings.TrimPrefix(e.key, "default"), "")
+		status, answer := w.server.get(path + strings.TrimPrefix(e.key, "default"))
 		if status == 200 {
 			e.object.json, e.object.inexact = parse(w.t, answer).json, false
 			w.live[e.key] = e.object
@@ -231,14 +217,13 @@ func (w *world) exact() {
 // changes before it or after it.
 func (h *history) refusedAround(version uint64) map[string]bool {
 	keys := map[string]bool{}
-	state, _ := h.at(version)
-	for key, o := range state {
+	for key, o := range h.at(version) {
 		if o.refused {
 			keys[key] = true
 		}
 	}
 	i, _ := slices.BinarySearchFunc(h.log, version, func(e entry, v uint64) int {
-		if e.first < v {
+		if e.version < v {
 			return -1
 		}
 		return 1

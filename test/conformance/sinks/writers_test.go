@@ -25,7 +25,7 @@ func TestTwoWriters(t *testing.T) {
 					t.Run(fmt.Sprint(i), func(t *testing.T) {
 						t.Parallel()
 						db := newDatabase(t, kind)
-						w := newWorld(t, newOurs(t), *seed+100+uint64(i), db.unstorable(), 600)
+						w := newWorld(t, newServer(t), *seed+100+uint64(i), db.unstorable(), 600)
 						newKiller(w, db, true, total).takeOver((*takeovers + i) / most)
 					})
 				}

@@ -49,8 +49,7 @@ var errRefused = errors.New("the program was asked to refuse this object")
 // options are the flags.
 type options struct {
 	database, schema string
-	server, token    string
-	ca               string
+	server           string
 	history, share   bool
 	page, batch      int
 	delay            time.Duration
@@ -61,8 +60,6 @@ func main() {
 	flag.StringVar(&o.database, "database", "", "`file` of SQLite, or URL of PostgreSQL")
 	flag.StringVar(&o.schema, "schema", "", "`name` of the schema of PostgreSQL")
 	flag.StringVar(&o.server, "server", "", "`URL` of the API server")
-	flag.StringVar(&o.token, "token", "", "bearer token")
-	flag.StringVar(&o.ca, "ca", "", "`file` of the server's authority")
 	flag.BoolVar(&o.history, "history", false, "keep former states")
 	flag.BoolVar(&o.share, "share", false, "open a file of SQLite that another program has opened")
 	flag.IntVar(&o.page, "page", 0, "objects a page of a list")
@@ -92,7 +89,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	client, err := transport.NewClient(transport.Config{Server: o.server, BearerToken: o.token, TLS: transport.TLSConfig{CAFile: o.ca}})
+	client, err := transport.NewClient(transport.Config{Server: o.server})
 	if err != nil {
 		return errors.Join(err, closeDB())
 	}
