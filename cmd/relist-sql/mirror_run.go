@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
@@ -17,6 +18,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
+	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -31,6 +33,8 @@ type mirrorRun struct {
 	identify func(ctx context.Context) (string, error)
 	out      *report.Printer
 	stderr   io.Writer
+	registry *prometheus.Registry // of the copies, and of what is in metrics
+	metrics  *relistprom.Metrics
 	live     bool        // out keeps a line at the bottom
 	waiting  atomic.Bool // for its turn, with --standby
 }
@@ -53,7 +57,9 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer client.Close()
-	r := &mirrorRun{flags: f, server: cfg.Server, stderr: stderr}
+	r := &mirrorRun{flags: f, server: cfg.Server, stderr: stderr, registry: prometheus.NewRegistry()}
+	r.metrics = relistprom.New(r.registry, relistprom.Options{})
+	r.registry.MustRegister(copies{r})
 	if r.targets, err = f.targets(ctx, stderr, client, cfg, names); err == nil {
 		err = r.open(ctx, client, cfg)
 	}
@@ -125,7 +131,7 @@ func (r *mirrorRun) newMirror(t *target) error {
 	if r.flags.once {
 		opts.MinWatchTimeout = onceWatch
 	}
-	opts.Trace = reflector.JoinTraces(opts.Trace, &reflector.Trace{
+	opts.Trace = reflector.JoinTraces(opts.Trace, r.metrics.Trace(t.label), &reflector.Trace{
 		Problem:  func(p reflector.Problem) { r.problem(t, p) },
 		Verified: func(v reflector.Verified) { r.verified(t, v) },
 		Relist:   func(l reflector.Relist) { r.say(t, "lists again: %s%s", l.Reason, because(l.Err)) },
@@ -134,6 +140,7 @@ func (r *mirrorRun) newMirror(t *target) error {
 		Stream: t.stream, Identify: r.identify, Reflector: opts, Trace: r.sinkTrace(t), Logger: slog.New(&awayLog{run: r, of: t}),
 	})
 	t.mirror = m
+	r.metrics.Reflector(t.label, t)
 	return err
 }
 

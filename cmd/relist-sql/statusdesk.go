@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/internal/cli/web"
-	"github.com/relist-go/relist/cmd/relist-sql/internal/metrics"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -179,9 +180,7 @@ func (r *mirrorRun) handler() http.Handler {
 		}
 		r.check(w, "")
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		web.Write(w, "text/plain; version=0.0.4; charset=utf-8", r.metrics(time.Now()).Bytes())
-	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
@@ -192,24 +191,4 @@ func (r *mirrorRun) check(w http.ResponseWriter, reason string) {
 		well = "ok: waiting until no other program writes"
 	}
 	web.WriteCheck(w, reason, well)
-}
-
-// metrics are those of the reflectors, and of the copies.
-func (r *mirrorRun) metrics(now time.Time) *metrics.Text {
-	text := &metrics.Text{}
-	for _, t := range r.targets {
-		s := t.mirror.Status()
-		m := text.Of(t.label)
-		m.Status(s.Reflector, now)
-		m.Counts(&t.counts)
-		m.Counter("relist_sink_commits_total", "Transactions that were committed.", float64(t.commits.Load()))
-		m.Counter("relist_sink_changes_total", "Changes of rows that were committed.", float64(s.Changes))
-		m.Counter("relist_sink_failures_total", "Calls of the database that have failed, so that the copy was opened again.", float64(t.commitFailures.Load()))
-		m.Gauge("relist_sink_failing_seconds", "For how long nothing could be committed; 0 if that is not so.", metrics.Since(s.FailingSince, now))
-		m.Gauge("relist_sink_lag_seconds", "For how long the oldest change has been waiting for its commit.", s.Lag(now).Seconds())
-		m.Gauge("relist_sink_pending_changes", "Changes that wait for their commit.", float64(s.Pending))
-		m.Gauge("relist_sink_unsure_keys", "Keys whose rows may not be what the server has.", float64(unsure(s.Committed.Point)))
-		m.Gauge("relist_sink_synced", "1 if the rows have a version, and 0 while a first copy is written.", metrics.Truth(s.Committed.Point.Version != ""))
-	}
-	return text
 }

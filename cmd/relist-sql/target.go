@@ -17,7 +17,6 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
-	"github.com/relist-go/relist/cmd/relist-sql/internal/metrics"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -41,7 +40,6 @@ type target struct {
 	copy   database.Copy
 	mirror *durable.Mirror[*listwatch.Raw]
 
-	counts         metrics.Counts
 	commits        atomic.Int64
 	commitFailures atomic.Int64
 	failing        atomic.Bool  // the last call of the copy has failed
@@ -173,9 +171,9 @@ const (
 	settledAfter = 4 * time.Second
 )
 
-// trace tells counts, and what the target wants to know.
+// trace tells what the target wants to know.
 func (t *target) trace() *reflector.Trace {
-	return reflector.JoinTraces(t.counts.Trace(), &reflector.Trace{
+	return &reflector.Trace{
 		ListDone: func(l reflector.ListDone) {
 			if l.Err == nil {
 				t.opened.Store(true)
@@ -190,8 +188,11 @@ func (t *target) trace() *reflector.Trace {
 				t.settled.Store(true)
 			}
 		},
-	})
+	}
 }
+
+// Status is that of the reflector, for its metrics.
+func (t *target) Status() reflector.Status { return t.mirror.Status().Reflector }
 
 // fatal ends the mirror if the first request is refused for a reason that waiting will not mend.
 func (t *target) fatal(err error) bool { return !t.opened.Load() && connect.Hopeless(err) }
