@@ -88,15 +88,13 @@ func measure(ctx context.Context, s *server, cfg transport.Config, way way, n in
 		dialled.Add(1)
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}
-	if way.use != nil {
-		way.use(&cfg)
-	}
+	way.use(&cfg)
 	client, err := transport.NewClient(cfg)
 	if err != nil {
 		return r, err
 	}
 	defer client.Close()
-	if other, ok := cfg.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+	if other, ok := cfg.RoundTripper.(*http.Transport); ok {
 		defer other.CloseIdleConnections()
 	}
 	before, err := s.watches(ctx)
