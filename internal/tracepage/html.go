@@ -23,22 +23,28 @@ func part(name string) string {
 // HTML returns a page that steps through a run. It is whole in itself: it has its style, its script
 // and its data.
 func HTML(r *Recording) []byte {
+	main := strings.Replace(part("run.html"), "{{states}}", part("states.svg"), 1)
+	return page(r.Name, r.Purpose, main, part("run.js")+part("wire.js"), r)
+}
+
+// page makes a page of its parts. about are paragraphs below the name.
+func page(name string, about []string, main, script string, data any) []byte {
 	// An object of a server may have any bytes. What a browser would take for the end of the script
 	// is escaped.
-	data, err := json.Marshal(r, jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true), jsontext.AllowInvalidUTF8(true))
+	encoded, err := json.Marshal(data, jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic("tracepage: unreachable: strings, numbers and lists of them can be encoded: " + err.Error())
 	}
 	var purpose strings.Builder
-	for _, paragraph := range r.Purpose {
+	for _, paragraph := range about {
 		purpose.WriteString("<p>" + html.EscapeString(paragraph) + "</p>\n")
 	}
 	return []byte(strings.NewReplacer(
-		"{{name}}", html.EscapeString(r.Name),
+		"{{name}}", html.EscapeString(name),
 		"{{purpose}}", purpose.String(),
 		"{{style}}", part("page.css"),
-		"{{script}}", part("page.js")+part("wire.js"),
-		"{{states}}", part("states.svg"),
-		"{{data}}", string(data),
+		"{{main}}", main,
+		"{{script}}", part("page.js")+script,
+		"{{data}}", string(encoded),
 	).Replace(part("page.html")))
 }

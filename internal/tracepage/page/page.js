@@ -42,51 +42,6 @@ function compared(before, after, mark) {
   return [...out, ...before.filter(line => old.has(key(line))).map(line => ['gone', line])];
 }
 
-const keys = state => (state.quarantine || []).join(', ') || 'empty';
-
-function showMachine(step, before) {
-  const none = { phase: 'waiting', resume: '', quarantine: [] };
-  const state = step.state || none, was = (before && before.state) || none;
-  for (const g of document.querySelectorAll('.states [data-phase]')) {
-    g.classList.toggle('lit', g.dataset.phase === state.phase);
-  }
-  const ways = new Set();
-  for (const r of step.rows || []) if (r.from !== r.phase) ways.add(r.from + '>' + r.phase);
-  for (const p of document.querySelectorAll('.states .way')) {
-    p.classList.toggle('lit', ways.has(p.dataset.from + '>' + p.dataset.to));
-  }
-  const facts = [
-    ['Phase', state.phase, was.phase],
-    ['Resume version', state.resume || 'none', was.resume || 'none'],
-    ['Backoff', state.backoff || 'none', was.backoff || 'none'],
-    ['Failing', state.failing ? 'since ' + state.failing : 'no', was.failing ? 'since ' + was.failing : 'no'],
-    ['Quarantine', keys(state), keys(was), ((was.quarantine || []).length || 'empty')],
-    ['Synced', state.synced ? 'yes' : 'no', was.synced ? 'yes' : 'no'],
-  ];
-  $('facts').replaceChildren(...facts.map(([name, value, old, shortly]) => {
-    const changed = before && value !== old;
-    return node('div', changed ? 'changed' : '', node('dt', '', name),
-      node('dd', '', value, changed ? node('span', 'was', ' was ' + (shortly || old)) : ''));
-  }));
-  const rows = step.rows || [];
-  if (rows.length === 0) {
-    $('why').replaceChildren(node('p', 'none', 'The machine does nothing in this step.'));
-    return;
-  }
-  const head = node('tr', '', ...['input', 'next', 'effects'].map(text => node('th', '', text)));
-  const body = rows.map(r => node('tr', '',
-    cell('input', node('span', 'from', r.from + ': '), r.in), cell('next', r.next), cell('effects', r.fx || 'none')));
-  for (const th of head.children) th.scope = 'col';
-  const caption = node('caption', 'hidden', 'What the machine got in this step, and what it did');
-  $('why').replaceChildren(node('table', '', caption, node('thead', '', head), node('tbody', '', ...body)));
-}
-
-function cell(name, ...children) {
-  const td = node('td', '', ...children);
-  td.dataset.name = name;
-  return td;
-}
-
 function showLines(step) {
   const line = (text, cls) => node('span', cls, text + '\n');
   $('lines').replaceChildren(line(step.text[0], 'said'), ...step.text.slice(1).map(t => line('    ' + t, 'said')),
@@ -107,16 +62,7 @@ function show(n, scroll) {
   $('clock').textContent = 'at ' + step.at;
   $('first').disabled = $('back').disabled = n === 0;
   $('last').disabled = $('next').disabled = n === steps.length - 1;
-  showLines(step);
-  if (trace.machine) {
-    showMachine(step, before);
-    items($('queue'), compared((before && before.queue) || [], step.queue || [], ' '), 'The queue is empty.');
-  }
-  items($('store'), compared((before && before.store) || [], step.store || [], '@'), 'The store is empty.');
-  items($('calls'), step.calls.map(c => [c.startsWith('no callback') ? 'same' : 'new', c]), 'None in this step.');
-  showWire(n, scroll);
-  const did = (step.rows || []).map(r => `${r.in}: ${r.next}. ${r.fx}`).join('. ') || step.came.join('. ');
-  $('said').textContent = `Step ${n + 1} of ${steps.length}, at ${step.at}: ${step.text[0]}. ${did}`;
+  $('said').textContent = `Step ${n + 1} of ${steps.length}, at ${step.at}: ${step.text[0]}. ${draw(step, before, scroll)}`;
   history.replaceState(null, '', '#' + (n + 1));
 }
 
@@ -140,10 +86,7 @@ function bind() {
 addEventListener('DOMContentLoaded', () => {
   $('failure').hidden = !trace.failure;
   $('failure').querySelector('pre').textContent = trace.failure || '';
-  $('machine').hidden = $('queue-box').hidden = !trace.machine;
-  $('store-box').hidden = !steps.some(s => s.store);
-  $('calls-box').hidden = !steps.some(s => s.calls.length);
-  drawWire();
+  begin();
   bind();
   show(parseInt(location.hash.slice(1), 10) - 1 || 0, true);
 });
