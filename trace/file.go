@@ -83,7 +83,7 @@ func (f *File) Program() string {
 }
 
 // headings are the names of headings: comments "# name: value" that stand above all other lines.
-var headings = []string{"differs", "program"}
+var headings = []string{"differs", "program", "beside"}
 
 // heading returns the value of a heading, or "".
 func (f *File) heading(name string) string {

@@ -57,6 +57,7 @@ func (l *link) has(other *link) bool {
 // request is a request, and how much of its answer was sent.
 type request struct {
 	link     *link
+	wish     *wish
 	asks     *http.Request // the request if it asks for a WebSocket, or nil
 	started  bool          // the head of the answer was sent
 	gzip     bool          // each chunk of the answer is a gzip file of its own
@@ -144,7 +145,7 @@ func (p *peer) requested(l *link, req *http.Request) {
 		p.numbered++
 		l.number = p.numbered
 	}
-	p.requests = append(p.requests, &request{link: l, asks: handshake(req)})
+	p.requests = append(p.requests, &request{link: l, wish: wishOf(req), asks: handshake(req)})
 	p.note(n)
 }
 

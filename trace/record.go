@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +18,19 @@ import (
 )
 
 // Recording is a run of a trace, to be looked at.
-type Recording struct{ page *tracepage.Recording }
+type Recording struct {
+	page   *tracepage.Recording
+	beside *tracepage.Recording // of the program that the heading "# beside: name" names, or nil
+}
 
-// HTML returns a page that steps through the run. It is whole in itself: it needs no server and no
-// network.
-func (r *Recording) HTML() []byte { return tracepage.HTML(r.page) }
+// HTML returns a page that steps through the run, or through those of two programs side by side if
+// the file has the heading for it. It is whole in itself: it needs no server and no network.
+func (r *Recording) HTML() []byte {
+	if r.beside != nil {
+		return tracepage.HTMLBeside(r.page, r.beside)
+	}
+	return tracepage.HTML(r.page)
+}
 
 // SVG returns the sequence diagram of the run.
 func (r *Recording) SVG() []byte { return tracepage.SVG(r.page) }
@@ -42,7 +51,20 @@ func Record(f *File, program Program) (*Recording, error) {
 	rec := &recorder{}
 	got, err := inBubble(new(testing.T), f, program, func(string) {}, rec) // as in Replay
 	err = compare(f, got, err)
-	return rec.recording(f, got, err), err
+	recording := rec.recording(f, got, err)
+	if name := f.heading("beside"); name != "" {
+		program, ok := named[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: package trace has no program %q to play beside", f.Name, name)
+		}
+		rec := &recorder{}
+		got, failed := inBubble(new(testing.T), f, program, func(string) {}, rec)
+		recording.beside, err = rec.recording(f, got, failed).page, errors.Join(err, failed)
+		if recording.beside.Program = name; name == mirrorName {
+			recording.beside.Program = "relist"
+		}
+	}
+	return recording, err
 }
 
 // Transcript returns what a file says, without a run. It has the wire and what the client gave to
@@ -128,19 +150,22 @@ func (r *recorder) stateOf(machine *protocol.Machine, effects []protocol.Effect)
 }
 
 // played notes what there is after a stimulus.
-func (r *recorder) played(client Client) {
+func (r *recorder) played(client Client, pair *pair, watches bool) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	moment := tracepage.Moment{Rows: r.rows, State: r.state, End: time.Since(r.start)}
+	moment := tracepage.Moment{Rows: r.rows, State: r.state, End: time.Since(r.start), Watches: watches}
 	r.rows = nil
 	if client != nil {
 		moment.Store = client.Store()
 	}
 	if queue, ok := client.(interface{ Queued() []string }); ok {
 		moment.Queue = queue.Queued()
+	}
+	if pair != nil {
+		moment.Unasked, moment.Server = pair.unasked, pair.held()
 	}
 	r.moments = append(r.moments, moment)
 }
@@ -165,5 +190,5 @@ func (r *recorder) recording(f *File, lines []string, err error) *Recording {
 	if err != nil {
 		page.Failure = strings.TrimRight(err.Error(), "\n")
 	}
-	return &Recording{page}
+	return &Recording{page: page}
 }

@@ -21,6 +21,7 @@ type run struct {
 	program Program
 	echo    func(line string) // called with each line as it is written
 	record  *recorder         // nil if the run is not to be looked at
+	pair    *pair             // nil if the file is for one program
 
 	lines  []string // written so far: the author's and the run's
 	since  time.Time
@@ -49,6 +50,9 @@ func inBubble(t *testing.T, f *File, program Program, echo func(string), record 
 // played.
 func play(f *File, program Program, echo func(string), record *recorder) ([]string, error) {
 	r := &run{file: f, program: program, echo: echo, record: record, peer: newPeer()}
+	if f.heading("beside") != "" {
+		r.pair = &pair{objects: map[string]string{}}
+	}
 	at, err := r.all()
 	err = errors.Join(err, r.end(err == nil))
 	if err != nil {
@@ -82,12 +86,17 @@ func (r *run) all() (at int, err error) {
 // play plays one stimulus, and writes the lines that result from it.
 func (r *run) play(s stimulus) error {
 	r.since = time.Now()
-	if err := s.play(r); err != nil {
+	play := s.play
+	if r.pair != nil {
+		play = func(r *run) error { return r.tell(s) }
+	}
+	if err := play(r); err != nil {
 		return err
 	}
 	synctest.Wait()
 	err := r.observe()
-	r.record.played(r.client)
+	_, watches := r.peer.streaming()
+	r.record.played(r.client, r.pair, watches)
 	return err
 }
 

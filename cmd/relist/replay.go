@@ -50,7 +50,9 @@ With --svg or --html, relist prints a picture of one trace instead: a sequence
 diagram, or a page that steps through the run. The page shows the requests and
 the frames, what the state machine of the reflector decides and why, its queue,
 the store and the callbacks. It needs no server and no network. If the run
-differs from the file, the page shows the run and the difference.`,
+differs from the file, the page shows the run and the difference. A trace for
+two programs, such as those in docs/incidents/testdata/beside, becomes a page
+that shows both side by side.`,
 		Example: `  relist replay testdata
   relist replay -v testdata/expired.txt
   relist replay testdata/*.txt testdata/*/*.txt

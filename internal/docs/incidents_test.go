@@ -39,6 +39,11 @@ func TestIncidentsShowTheirTraces(t *testing.T) {
 			t.Errorf("no page links to %s and shows its picture", trace)
 		}
 	}
+	for _, trace := range glob(t, "docs/incidents/testdata/beside/*.txt") {
+		if !linked[trace] {
+			t.Errorf("no page links to %s", trace)
+		}
+	}
 }
 
 func isTrace(file string) bool {

@@ -45,7 +45,9 @@ func (b *builder) begin(s Step) {
 	b.end()
 	b.Steps = append(b.Steps, s)
 	b.first, b.begun = len(b.Marks), b.now
-	b.stimulus(s.Text[0])
+	if s.Unasked == "" {
+		b.stimulus(s.Text[0])
+	}
 }
 
 // end completes a step: it inserts the marks of the machine, and lets the time of the stimulus
@@ -117,6 +119,9 @@ func (b *builder) mark(m Mark) {
 func (b *builder) item(text string) {
 	s := &b.Steps[len(b.Steps)-1]
 	s.Text = append(s.Text, text)
+	if s.Unasked != "" {
+		return
+	}
 	object, _, _ := strings.Cut(text, " ")
 	b.Marks[len(b.Marks)-1].Detail += " " + object
 }

@@ -44,7 +44,7 @@ func page(name string, about []string, main, script string, data any) []byte {
 		"{{purpose}}", purpose.String(),
 		"{{style}}", part("page.css"),
 		"{{main}}", main,
-		"{{script}}", part("page.js")+script,
+		"{{script}}", part("page.js")+part("words.js")+script,
 		"{{data}}", string(encoded),
 	).Replace(part("page.html")))
 }

@@ -44,6 +44,12 @@ type Moment struct {
 	Queue []string `json:"queue,omitempty"`
 	Store []string `json:"store,omitempty"`
 
+	// Of a trace for two programs: why the server did not send the line to this one, and what the
+	// server has.
+	Unasked string   `json:"unasked,omitempty"`
+	Server  []string `json:"server,omitempty"`
+	Watches bool     `json:"-"` // a watch is open
+
 	End time.Duration `json:"-"` // since the start of the run
 }
 
@@ -101,7 +107,7 @@ func (b *builder) heading(text string) bool {
 	if name == "program" {
 		b.Program = value
 	}
-	return name == "program" || name == "differs"
+	return name == "program" || name == "differs" || name == "beside"
 }
 
 // paragraphs returns the paragraphs of a comment, a line each.

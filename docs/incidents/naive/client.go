@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type client struct {
 
 	given string        // the version that the user gave
 	busy  time.Duration // how long the user's code runs for an event
+	typed bool          // the user's code ignores what is no object, as a missed deletion is
 
 	mu      sync.Mutex
 	entries []string
@@ -149,10 +151,18 @@ func (c *client) get(ctx context.Context, query string) (*http.Response, error) 
 func (c *client) replace(items []object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := maps.Clone(c.held)
 	clear(c.held)
 	for _, item := range items {
+		delete(before, item.key())
 		c.held[item.key()] = item.Metadata.ResourceVersion
 		c.entries = append(c.entries, item.key()+" Listed@"+item.Metadata.ResourceVersion)
+	}
+	if c.typed {
+		for _, key := range slices.Sorted(maps.Keys(before)) {
+			c.held[key] = before[key]
+			c.entries = append(c.entries, key+" MissedDeletion@"+before[key])
+		}
 	}
 }
 

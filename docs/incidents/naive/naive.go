@@ -23,6 +23,7 @@ var Programs = map[string]trace.Program{
 	"naive-slow":              program(slow),
 	"naive-swapped":           program(swapped),
 	"naive-patient":           program(patient),
+	"naive-one-type":          program(oneType),
 }
 
 // lastSeen remembers the version of the last event, and opens the next watch there.
@@ -202,4 +203,10 @@ func patient(ctx context.Context, c *client) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// oneType is told of a deletion that nobody saw, and ignores it.
+func oneType(ctx context.Context, c *client) error {
+	c.typed = true
+	return withoutBookmarks(ctx, c)
 }

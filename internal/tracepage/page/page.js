@@ -1,6 +1,7 @@
 'use strict';
 // The page of a trace. Its state is one number, the step; show draws everything from it.
-const trace = JSON.parse(document.getElementById('trace').textContent);
+const data = JSON.parse(document.getElementById('trace').textContent);
+const trace = data.sides ? data.sides[0] : data;
 const $ = id => document.getElementById(id);
 const steps = trace.steps;
 let at = -1;

@@ -53,6 +53,7 @@ function draw(step, before, scroll) {
   }
   items($('store'), compared((before && before.store) || [], step.store || [], '@'), 'The store is empty.');
   items($('calls'), step.calls.map(c => [c.startsWith('no callback') ? 'same' : 'new', c]), 'None in this step.');
+  explain($('facts').textContent + JSON.stringify(step.rows));
   showWire(at, scroll);
   return (step.rows || []).map(r => `${r.in}: ${r.next}. ${r.fx}`).join('. ') || step.came.join('. ');
 }

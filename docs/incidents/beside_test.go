@@ -1,0 +1,52 @@
+package incidents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/docs/incidents/naive"
+	"github.com/relist-go/relist/trace"
+)
+
+// A page that shows a naive client beside relist says what the client lacks in the end, and from
+// which line on. relist lacks nothing, whatever the server does.
+func TestBeside(t *testing.T) {
+	wants := map[string]struct {
+		step   int
+		naive  string
+		relist string // what it has sent
+	}{
+		"1-idle-websocket": {15, "naive-forgetful keeps executor-1, which the server no longer has. Requests: 0 for lists and 3 for watches; 1 refused.", "2 for lists and 4 for watches; 2"},
+		"2-closed-channel": {11, "naive-restarting keeps b, which the server no longer has. Requests: 0 for lists and 6 for watches; 3 refused.", "1 for lists and 4 for watches; 1"},
+		"3-ghost":          {13, "naive-without-bookmarks keeps build-42, which the server no longer has. Requests: 2 for lists and 3 for watches; 1 refused.", "3 for lists and 3 for watches; 2"},
+		"3-too-large":      {12, "naive-insistent has token@158000000, which is now @159129900, and has no watch, so it will hear of no change. Requests: 5 for lists and 1 for watches; 3 refused.", "3 for lists and 3 for watches; 2"},
+		"4-idle-resource":  {5, "naive-without-bookmarks has lost nothing, but has asked for more. Requests: 2 for lists and 3 for watches; 1 refused.", "1 for lists and 2 for watches; 0"},
+		"5-tombstone":      {13, "naive-one-type keeps build-42, which the server no longer has. Requests: 2 for lists and 3 for watches; 1 refused.", "2 for lists and 3 for watches; 1"},
+	}
+	files, _ := filepath.Glob("testdata/beside/*.txt") // the pattern is right
+	if len(files) != len(wants) {
+		t.Errorf("there are %d files, want %d", len(files), len(wants))
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := trace.Parse(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recording, err := trace.Record(f, naive.Programs[f.Program()])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := wants[strings.TrimSuffix(filepath.Base(name), ".txt")]
+		page, data := string(recording.HTML()), fmt.Sprintf(`"mark":%d,"verdict":["At the end, %s","At the end, relist has what the server has. Requests: %s refused."]`, want.step-1, want.naive, want.relist)
+		if !strings.Contains(page, data) {
+			t.Errorf("%s: the page has %s\nand not\n%s", name, page[strings.LastIndex(page, `"mark":`):strings.LastIndex(page, "</script>\n<script>")], data)
+		}
+	}
+}

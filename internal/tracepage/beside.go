@@ -1,0 +1,96 @@
+package tracepage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// beside is the data of a page that shows two runs of one file.
+type beside struct {
+	Sides []*Recording `json:"sides"` // the client that is wrong, and the one to compare it with
+	Mark  int          `json:"mark"`  // the step from which on they differ
+
+	Verdict []string `json:"verdict"` // of each
+}
+
+// HTMLBeside returns a page that steps through two runs of one file at once, whole in itself.
+func HTMLBeside(wrong, right *Recording) []byte {
+	return page(wrong.Program+" beside "+right.Program, wrong.Purpose, part("beside.html"), part("beside.js")+part("wire.js"), beside{
+		Sides: []*Recording{wrong, right}, Mark: mark(wrong, right),
+		Verdict: []string{wrong.verdict("has lost nothing, but has asked for more"), right.verdict("has what the server has")},
+	})
+}
+
+// mark returns the first step from which on the wrong client lacks something: what the server has,
+// or a watch while the other has one. If it lacks nothing at the end, mark returns the first line
+// of the server that only one of the two is sent, after the wrong one has its first objects.
+func mark(wrong, right *Recording) int {
+	lacks := func(i int) bool {
+		w := wrong.Steps[i]
+		return !slices.Equal(w.Store, w.Server) || right.Steps[i].Watches && !w.Watches
+	}
+	at := len(wrong.Steps) - 1
+	for lacks(at) && lacks(at-1) { // not before the first step, after which nobody has anything
+		at--
+	}
+	if lacks(at) {
+		return at
+	}
+	same := slices.IndexFunc(wrong.Steps, func(s Step) bool { return len(s.Store) > 0 })
+	for at = same + 1; at < len(wrong.Steps)-1 && (wrong.Steps[at].Unasked == "") == (right.Steps[at].Unasked == ""); {
+		at++
+	}
+	return at
+}
+
+// verdict says how what a client has at the end differs from what the server has, and what it has
+// sent. whole is for a client that has everything.
+func (r *Recording) verdict(whole string) string {
+	end := r.Steps[len(r.Steps)-1]
+	held, server := versions(end.Store), versions(end.Server)
+	var faults []string
+	for _, key := range slices.Sorted(maps.Keys(held)) {
+		switch version, there := server[key]; {
+		case !there:
+			faults = append(faults, "keeps "+short(key)+", which the server no longer has")
+		case version != held[key]:
+			faults = append(faults, fmt.Sprintf("has %s@%s, which is now @%s", short(key), held[key], version))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(server)) {
+		if held[key] == "" {
+			faults = append(faults, "lacks "+short(key))
+		}
+	}
+	if !end.Watches {
+		faults = append(faults, "has no watch, so it will hear of no change")
+	}
+	if len(faults) == 0 {
+		faults = append(faults, whole)
+	}
+	sent := map[string]int{}
+	for _, m := range r.Marks {
+		switch {
+		case m.Kind == "request" && strings.HasPrefix(m.Text, "watch"):
+			sent["watches"]++
+		case m.Kind == "request":
+			sent["lists"]++
+		case m.Fault && (m.Kind == "answer" || m.Kind == "event"):
+			sent["refusals"]++
+		}
+	}
+	return fmt.Sprintf("At the end, %s %s. Requests: %d for lists and %d for watches; %d refused.",
+		r.Program, strings.Join(faults, ", and "), sent["lists"], sent["watches"], sent["refusals"])
+}
+
+// versions returns the versions of objects by key.
+func versions(objects []string) map[string]string {
+	all := map[string]string{}
+	for _, object := range objects {
+		key, version, _ := strings.Cut(object, "@")
+		all[key] = version
+	}
+	return all
+}

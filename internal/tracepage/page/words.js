@@ -1,0 +1,27 @@
+// The words of the project that a page shows, as docs/glossary.md has them.
+const words = {
+  'resume version': 'the version up to which the client has everything; its next watch begins there, or a few events earlier',
+  bookmark: 'an event without an object: the client has everything up to its version',
+  'initial events': 'the whole state at the start of a watch, in place of a list',
+  opening: 'the watch was sent, and is not answered',
+  backoff: 'the time between a failure and the next request',
+  relist: 'a list after the first',
+  inferred: 'no event reported this deletion: a list lacks the object, or has another one of that name',
+  quarantine: 'objects whose latest state the client may lack',
+  refetch: 'a list of one object',
+  'history check': 'a question: does the server still have the history of what the client holds?',
+  verification: 'the comparison of all that the client holds with the server',
+  resync: 'every object is handed over once more, without a request',
+  synced: 'the whole first list was handed over',
+  expired: 'the server no longer has the events after a version (410)',
+  tooLarge: 'the server has not reached a version yet',
+  Replaced: 'an object of a list is handed over',
+};
+
+// explain shows what the words of a text mean.
+function explain(text) {
+  const found = Object.keys(words).filter(word => text.toLowerCase().includes(word.toLowerCase()));
+  $('words').hidden = found.length === 0;
+  $('words').firstElementChild.textContent = 'Words here: ' + found.join(', ');
+  $('words').lastElementChild.replaceChildren(...found.map(word => node('div', '', node('dt', '', word), node('dd', '', words[word]))));
+}
