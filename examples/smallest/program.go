@@ -15,7 +15,6 @@ import (
 // Object has what every object has, and the data of a ConfigMap, as an example of what else a
 // program needs.
 type Object struct {
-	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data"`
 }

@@ -44,7 +44,7 @@ type Reflector struct {
 	listed     bool   // a watch after version; otherwise a list
 	version    string // the queue knows everything up to here; "" before the first list
 	mostRecent bool   // that list is not at version, because this was no help
-	kind       string // of the objects, as lists say
+	paged      bool   // that list is in pages, because the server has no watch cache
 
 	// When it is sent.
 	afterAnswer, afterRefusal int  // places in the schedules of delays
@@ -140,7 +140,7 @@ func (r *Reflector) list(ctx context.Context) error {
 // pages asks for a list, whole or in pages that are all of one state.
 func (r *Reflector) pages(ctx context.Context, version string) (items []*Object, at string, err error) {
 	limit := strconv.Itoa(cmp.Or(r.Limit, 500))
-	if r.Limit == 0 && !object.IsAnyVersion(version) {
+	if r.Limit == 0 && !r.paged && !object.IsAnyVersion(version) {
 		limit = "" // with one, the list is of exactly this version, which may be the one that was no help
 	}
 	for first, token := version, ""; ; {
@@ -163,11 +163,12 @@ func (r *Reflector) pages(ctx context.Context, version string) (items []*Object,
 		case !strings.HasSuffix(page.Kind, "List"), page.ResourceVersion == "", token != "" && token == page.Continue:
 			return nil, "", fmt.Errorf("a %s at %q that continues at %q", page.Kind, page.ResourceVersion, page.Continue)
 		}
-		items, token, r.kind = append(items, page.Items...), page.Continue, strings.TrimSuffix(page.Kind, "List")
+		items, token = append(items, page.Items...), page.Continue
 		if token == "" {
 			return items, page.ResourceVersion, nil
 		}
-		first = "" // the token has it
+		r.paged = r.paged || first == "0" // a watch cache ignores the limit
+		first = ""                        // the token has it
 	}
 }
 
@@ -220,8 +221,6 @@ func (r *Reflector) apply(event string, raw []byte) error {
 		answer := &apierrors.StatusError{}
 		err = errors.Join(json.Unmarshal(raw, &answer.ErrStatus), answer)
 	case err != nil:
-	case obj.Kind != r.kind:
-		err = fmt.Errorf("%s of a %s", event, obj.Kind)
 	case event == "BOOKMARK": // nothing but a version
 	case event == "DELETED":
 		err = r.Queue.Delete(obj)
