@@ -186,7 +186,7 @@ func (r *Reflector) watch(ctx context.Context) error {
 	}, 90*time.Second, r.events)
 	healthy, progress := time.Since(began) >= 10*time.Second, r.version != before
 	if healthy {
-		r.afterAnswer, r.afterRefusal, r.failures, r.reopened, r.outage = 0, 0, 0, false, false
+		r.afterAnswer, r.afterRefusal = 0, 0
 	}
 	if errors.Is(err, errEnd) && (healthy || progress && !r.reopened) {
 		r.reopened = !healthy
@@ -292,8 +292,7 @@ func code(err error) int32 {
 	return answer.ErrStatus.Code
 }
 
-// noSuchVersion: the server has forgotten the version, or has not reached it.
+// noSuchVersion: the server has forgotten the version (410), or has not reached it (504).
 func noSuchVersion(err error) bool {
-	return code(err) == 410 || code(err) == 504 && (apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
-		strings.Contains(err.Error(), "Too large resource version")) // before Kubernetes 1.19
+	return code(err) == 410 || code(err) == 504 && strings.Contains(err.Error(), "Too large resource version")
 }

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,7 @@ func TestQuotes(t *testing.T) {
 	look := func(what string, m mutation) {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) { Overlay(t, m.dir, m.edits...) })
 	}
-	for _, m := range mutations {
+	for _, m := range slices.Concat(mutations, ofSmallest) {
 		look(m.what, m)
 	}
 	for _, p := range plants {
