@@ -57,7 +57,7 @@ func Program(env trace.Env) (trace.Client, error) {
 		Query:   url.Values{"labelSelector": {has.LabelSelector}, "fieldSelector": {has.FieldSelector}},
 		Limit:   has.Limit,
 		Queue:   deltafifo.New(deltafifo.Options[*Object]{Known: held, Coalesce: has.Coalesce}),
-		Rand:    func() float64 { return 0 },
+		Rand:    env.Rand,
 		Problem: env.Problem,
 	}}, nil
 }

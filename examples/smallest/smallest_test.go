@@ -51,7 +51,7 @@ const (
 )
 
 // has are the options of a start line that the client has, or that are none of its business.
-var has = regexp.MustCompile(`^(path|kind|headers|limit|selector|field-selector|coalesce)\b`)
+var has = regexp.MustCompile(`^(path|kind|headers|random|limit|selector|field-selector|coalesce)\b`)
 
 // Each golden trace passes, or fails for a reason that has a row; traces.txt says which.
 func TestTraces(t *testing.T) {
