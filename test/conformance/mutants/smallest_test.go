@@ -29,7 +29,7 @@ var ofSmallest = []mutation{
 	{"list when a role was taken away", smallest, one("case c == 401, c == 403, c == 404:", "case false:"), "watch-denied"},
 	{"watch for ever where each watch fails", smallest, one("\t\tr.failures++\n", ""), "watch-failing"},
 	{"never delay longer", smallest, one("*place++", ""), "list-backoff"},
-	{"delay without a random part", smallest, one("r.Rand()*max(least, spread)", "0"), "random"},
+	{"delay without a random part", smallest, one("r.Rand()*max(least, spread)", "0*max(least, spread)"), "random"},
 	{"do not obey Retry-After", smallest, one("float64(after)", "0*float64(after)"), "retry-after-on-watch"},
 	{"begin with the most recent state", smallest, one(`cmp.Or(r.version, "0")`, "r.version"), "first-list"},
 	{"list any state again", smallest, one(`cmp.Or(r.version, "0")`, `"0"`), "relist"},
