@@ -71,8 +71,8 @@ func (r *Reflector) Run(ctx context.Context) error {
 	}
 }
 
-// next decides which request follows, and returns how long to wait. A watch continues where the last
-// one ended. A list is only for a version that the server does not have, or may not have.
+// next decides which request follows, and returns how long to wait. A watch continues where the one
+// before ended. A list is only for a version that the server does not have, or may not have.
 func (r *Reflector) next(err error) (delay time.Duration) {
 	c, isRefused := code(err), errors.Is(err, syscall.ECONNREFUSED)
 	// In seconds. A refused connection costs the server nothing. An answer does: three quick tries
