@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ type File struct {
 	Name string
 
 	lines []line
+	as    string // the name of the program, if it is not that of the heading
 }
 
 // line is one line of a file. It keeps its text, so that a line that need not change stays the same
@@ -75,12 +77,10 @@ func (f *File) Differs() string { return f.heading("differs") }
 
 // Program returns the name of the program that the trace is for: the heading "# program: name". If
 // the trace has no such heading, Program returns "mirror".
-func (f *File) Program() string {
-	if name := f.heading("program"); name != "" {
-		return name
-	}
-	return mirrorName
-}
+func (f *File) Program() string { return cmp.Or(f.as, f.heading("program"), mirrorName) }
+
+// As returns the trace for the program of another name, whatever its heading says.
+func (f *File) As(name string) *File { return &File{Name: f.Name, lines: f.lines, as: name} }
 
 // headings are the names of headings: comments "# name: value" that stand above all other lines.
 var headings = []string{"differs", "program", "beside"}

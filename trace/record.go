@@ -49,17 +49,20 @@ func Record(f *File, program Program) (*Recording, error) {
 		return nil, err
 	}
 	rec := &recorder{}
-	got, err := inBubble(new(testing.T), f, program, func(string) {}, rec) // as in Replay
-	err = compare(f, got, err)
+	got, broke := inBubble(new(testing.T), f, program, func(string) {}, rec) // as in Replay
+	err = compare(f, got, broke)
 	recording := rec.recording(f, got, err)
-	if name := f.heading("beside"); name != "" {
+	if name := f.heading("beside"); name != "" && broke == nil {
 		program, ok := named[name]
 		if !ok {
 			return nil, fmt.Errorf("%s: package trace has no program %q to play beside", f.Name, name)
 		}
 		rec := &recorder{}
-		got, failed := inBubble(new(testing.T), f, program, func(string) {}, rec)
-		recording.beside, err = rec.recording(f, got, failed).page, errors.Join(err, failed)
+		got, broke := inBubble(new(testing.T), f, program, func(string) {}, rec)
+		if broke != nil {
+			return recording, errors.Join(err, broke)
+		}
+		recording.beside = rec.recording(f, got, nil).page
 		if recording.beside.Program = name; name == mirrorName {
 			recording.beside.Program = "relist"
 		}
@@ -184,6 +187,7 @@ func (r *recorder) leave(t *testing.T, f *File, lines []string, err error) {
 // recording makes the page of a run.
 func (r *recorder) recording(f *File, lines []string, err error) *Recording {
 	page := tracepage.New(f.Name, lines, r.moments)
+	page.Program = f.Program()
 	if failure, ok := errors.AsType[*Failure](err); ok {
 		err = &Failure{Name: failure.Name, Diff: failure.Diff, Err: failure.Err} // the page has the purpose already
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +35,8 @@ written by hand or by relist record. relist plays the server's side byte by
 byte to its own reflector, in virtual time. The reflector must do what the file
 says. A trace for another program names it in its first line, such as
 "# program: retrywatcher"; --program overrides it. relist has the retrying
-watcher, its reflector with nothing beside the conversation, and the naive
-clients of docs/incidents.
+watcher, its reflector with nothing beside the conversation, the smallest client
+of examples/smallest, and the naive clients of docs/incidents.
 
 FILE is a trace, a directory (all *.txt in it), or a pattern such as
 'testdata/watch-*.txt'. docs/trace-format.md describes the language.
@@ -98,7 +97,10 @@ func (f *replayFlags) parse(name string) (*trace.File, trace.Program, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	program, err := programs.Named(cmp.Or(f.program, file.Program()))
+	if f.program != "" {
+		file = file.As(f.program)
+	}
+	program, err := programs.Named(file.Program())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -8,15 +8,17 @@ import (
 	"strings"
 
 	"github.com/relist-go/relist/docs/incidents/naive"
+	"github.com/relist-go/relist/examples/smallest"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/trace"
 )
 
-// named are all of them: those that package trace knows, the clients that one writes first, and
-// relist's own with nothing beside its conversation.
+// named are all of them: those that package trace knows, the clients that one writes first, the
+// smallest one that is right, and relist's own with nothing beside its conversation.
 var named = func() map[string]trace.Program {
 	all := trace.Programs()
 	maps.Copy(all, naive.Programs)
+	all["smallest"] = smallest.Program
 	all["conversation-alone"] = Only(protocol.Guests{})
 	return all
 }()

@@ -17,15 +17,20 @@ type beside struct {
 
 // HTMLBeside returns a page that steps through two runs of one file at once, whole in itself.
 func HTMLBeside(wrong, right *Recording) []byte {
+	whole := "has what the server has"
+	if slices.Compare(wrong.sent(), right.sent()) > 0 {
+		whole = "has lost nothing, but has asked for more"
+	}
 	return page(wrong.Program+" beside "+right.Program, wrong.Purpose, part("beside.html"), part("beside.js")+part("wire.js"), beside{
 		Sides: []*Recording{wrong, right}, Mark: mark(wrong, right),
-		Verdict: []string{wrong.verdict("has lost nothing, but has asked for more"), right.verdict("has what the server has")},
+		Verdict: []string{wrong.verdict(whole), right.verdict("has what the server has")},
 	})
 }
 
 // mark returns the first step from which on the wrong client lacks something: what the server has,
 // or a watch while the other has one. If it lacks nothing at the end, mark returns the first line
-// of the server that only one of the two is sent, after the wrong one has its first objects.
+// of the server that only one of the two is sent, after the wrong one has its first objects; -1 if
+// there is none.
 func mark(wrong, right *Recording) int {
 	lacks := func(i int) bool {
 		w := wrong.Steps[i]
@@ -39,10 +44,12 @@ func mark(wrong, right *Recording) int {
 		return at
 	}
 	same := slices.IndexFunc(wrong.Steps, func(s Step) bool { return len(s.Store) > 0 })
-	for at = same + 1; at < len(wrong.Steps)-1 && (wrong.Steps[at].Unasked == "") == (right.Steps[at].Unasked == ""); {
-		at++
+	for at = same + 1; at < len(wrong.Steps); at++ {
+		if (wrong.Steps[at].Unasked == "") != (right.Steps[at].Unasked == "") {
+			return at
+		}
 	}
-	return at
+	return -1
 }
 
 // verdict says how what a client has at the end differs from what the server has, and what it has
@@ -70,19 +77,25 @@ func (r *Recording) verdict(whole string) string {
 	if len(faults) == 0 {
 		faults = append(faults, whole)
 	}
-	sent := map[string]int{}
+	sent := r.sent()
+	return fmt.Sprintf("At the end, %s %s. Requests: %d for lists and %d for watches; %d refused.",
+		r.Program, strings.Join(faults, ", and "), sent[0], sent[1], sent[2])
+}
+
+// sent counts the requests for lists and for watches, and how many the server has refused.
+func (r *Recording) sent() []int {
+	lists, watches, refused := 0, 0, 0
 	for _, m := range r.Marks {
 		switch {
 		case m.Kind == "request" && strings.HasPrefix(m.Text, "watch"):
-			sent["watches"]++
+			watches++
 		case m.Kind == "request":
-			sent["lists"]++
+			lists++
 		case m.Fault && (m.Kind == "answer" || m.Kind == "event"):
-			sent["refusals"]++
+			refused++
 		}
 	}
-	return fmt.Sprintf("At the end, %s %s. Requests: %d for lists and %d for watches; %d refused.",
-		r.Program, strings.Join(faults, ", and "), sent["lists"], sent["watches"], sent["refusals"])
+	return []int{lists, watches, refused}
 }
 
 // versions returns the versions of objects by key.

@@ -67,13 +67,13 @@ type State struct {
 // left out. moments has one element for each stimulus that was played, or is nil.
 func New(name string, lines []string, moments []Moment) *Recording {
 	name = strings.TrimSuffix(name[strings.LastIndexAny(name, `/\`)+1:], ".txt")
-	r := &Recording{Name: name, Program: "mirror", Purpose: []string{}, Machine: len(moments) > 0 && moments[0].State != nil}
+	r := &Recording{Name: name, Purpose: []string{}, Machine: len(moments) > 0 && moments[0].State != nil}
 	b := &builder{Recording: r, versions: map[string]string{}}
 	var note []string
 	for i, text := range lines {
 		switch {
 		case text == "" || text[0] == '#':
-			if text = strings.TrimSpace(strings.TrimPrefix(text, "#")); len(r.Steps) > 0 || !b.heading(text) {
+			if text = strings.TrimSpace(strings.TrimPrefix(text, "#")); len(r.Steps) > 0 || !heading(text) {
 				note = append(note, text)
 			}
 			continue
@@ -101,12 +101,9 @@ func New(name string, lines []string, moments []Moment) *Recording {
 	return r
 }
 
-// heading takes a comment that has a meaning to tools.
-func (b *builder) heading(text string) bool {
-	name, value, _ := strings.Cut(text, ": ")
-	if name == "program" {
-		b.Program = value
-	}
+// heading reports whether a comment has a meaning to tools.
+func heading(text string) bool {
+	name, _, _ := strings.Cut(text, ": ")
 	return name == "program" || name == "differs" || name == "beside"
 }
 

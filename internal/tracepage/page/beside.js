@@ -43,6 +43,7 @@ function begin() {
   $('verdict').textContent = data.verdict[0];
   $('right').textContent = data.verdict[1];
   $('to-mark').textContent = `Go to step ${data.mark + 1}: from there on they differ`;
+  $('to-mark').hidden = data.mark < 0;
   $('to-mark').href = '#' + (data.mark + 1);
   steps.forEach((step, n) => {
     const asked = data.sides.filter(side => !side.steps[n].unasked);

@@ -90,15 +90,16 @@ func TestIncidentsShowPictures(t *testing.T) {
 	if err != nil || len(pictures) == 0 {
 		t.Fatal("no pictures", err)
 	}
-	shown, links := 0, 0
+	shown, links, beside := 0, 0, 0
 	for name, text := range pagesOf(t) {
 		if path.Dir(name) == "docs/incidents" {
 			shown += strings.Count(text, `<img src="pictures/`)
 			links += strings.Count(text, ">Step through this trace</a>")
+			beside += strings.Count(text, `href="testdata/beside/`)
 		}
 	}
-	if shown != len(pictures) || links < shown {
-		t.Errorf("%d of %d pictures are shown, and %d traces are linked to", shown, len(pictures), links)
+	if shown != len(pictures) || links < shown || beside < 5 {
+		t.Errorf("%d of %d pictures are shown; %d traces are linked to, and %d for two clients", shown, len(pictures), links, beside)
 	}
 }
 
