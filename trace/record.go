@@ -159,7 +159,7 @@ func (r *recorder) played(client Client, pair *pair, watches bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	moment := tracepage.Moment{Rows: r.rows, State: r.state, End: time.Since(r.start), Watches: watches}
+	moment := tracepage.Moment{Rows: r.rows, State: r.state, End: time.Since(r.start)}
 	r.rows = nil
 	if client != nil {
 		moment.Store = client.Store()
@@ -168,7 +168,7 @@ func (r *recorder) played(client Client, pair *pair, watches bool) {
 		moment.Queue = queue.Queued()
 	}
 	if pair != nil {
-		moment.Unasked, moment.Server = pair.unasked, pair.held()
+		moment.Unasked, moment.Server, moment.Watches = pair.unasked, pair.held(), watches
 	}
 	r.moments = append(r.moments, moment)
 }

@@ -63,7 +63,7 @@ func (r *Recording) verdict(whole string) string {
 		case !there:
 			faults = append(faults, "keeps "+short(key)+", which the server no longer has")
 		case version != held[key]:
-			faults = append(faults, fmt.Sprintf("has %s@%s, which is now @%s", short(key), held[key], version))
+			faults = append(faults, fmt.Sprintf("has %s at %s, which is now at %s", short(key), held[key], version))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(server)) {

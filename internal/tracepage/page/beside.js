@@ -4,9 +4,9 @@
 function acts(side, n) {
   const step = side.steps[n];
   if (step.unasked) return ['is not sent this line: ' + step.unasked];
-  const verbs = { request: 'asks for a', end: 'ends the request:', pop: 'hands over', backoff: 'waits:', note: 'says:', command: '', ping: 'sends a' };
-  const did = side.marks.filter(m => m.step === n && m.to !== 'client' && m.kind in verbs)
-    .map(m => [verbs[m.kind], m.text, m.detail].filter(Boolean).join(' '));
+  const verbs = { request: 'asks for a', end: 'ends the request:', pop: 'tells its program:', backoff: 'waits:', note: 'says:', ping: 'sends a' };
+  const did = side.marks.filter(m => m.step === n && m.to !== 'client' && m.kind in verbs).map(m => `${verbs[m.kind]} ${m.text} ${m.detail || ''}`);
+  if (step.state && step.state.resume !== side.steps[n - 1]?.state?.resume) did.push('has everything up to version ' + step.state.resume);
   if (did.length === 0) did.push(step.text[0].startsWith('< ') ? 'is sent this line, and does nothing more' : 'does nothing');
   return did;
 }
@@ -30,7 +30,7 @@ function draw(step, before, scroll) {
   $('sides').replaceChildren(...data.sides.map(side => {
     const s = side.steps[at], list = (name, ...rows) => node('ul', name, ...rows);
     return node('section', '', node('h2', '', side.program), list('acts', ...acts(side, at).map(text => node('li', '', text))),
-      node('h3', '', 'Holds'), list('items', ...held(s)));
+      node('h3', '', 'Holds'), list('items', ...held(s)), node('p', 'none', s.watches ? 'Its watch is open.' : 'It has no open watch.'));
   }));
   items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing, as far as it has said.');
   showWire(at, scroll);
@@ -49,7 +49,7 @@ function begin() {
     const asked = data.sides.filter(side => !side.steps[n].unasked);
     const only = ['neither asks', 'only ' + asked[0]?.program, ''][asked.length];
     const button = node('button', '', node('span', 'time', n && steps[n - 1].at === step.at ? '' : step.at),
-      node('span', 'said', node('code', '', step.text[0]), only ? node('span', 'only', only) : '', n === data.mark ? node('b', '', 'they differ') : ''));
+      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), only ? node('span', 'only', only) : '', n === data.mark ? node('b', '', 'they differ') : ''));
     button.type = 'button';
     button.onclick = () => show(n, false);
     const li = node('li', n === data.mark ? 'fault' : '', button);
