@@ -52,7 +52,7 @@ func Record(f *File, program Program) (*Recording, error) {
 	got, broke := inBubble(new(testing.T), f, program, func(string) {}, rec) // as in Replay
 	err = compare(f, got, broke)
 	recording := rec.recording(f, got, err)
-	if name := f.heading("beside"); name != "" && broke == nil {
+	if name := f.heading("beside"); name != "" && broke == nil && len(recording.page.Steps) > 0 {
 		program, ok := named[name]
 		if !ok {
 			return nil, fmt.Errorf("%s: package trace has no program %q to play beside", f.Name, name)

@@ -44,8 +44,8 @@ type Moment struct {
 	Queue []string `json:"queue,omitempty"`
 	Store []string `json:"store,omitempty"`
 
-	// Of a trace for two programs: why the server did not send the line to this one, what the server
-	// has, and whether the client has a watch open.
+	// Of a trace for two programs: why the server did not send the line to this one, what the
+	// server has, and whether the client has a watch open.
 	Unasked string   `json:"unasked,omitempty"`
 	Server  []string `json:"server,omitempty"`
 	Watches bool     `json:"watches,omitempty"`
