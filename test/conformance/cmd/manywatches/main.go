@@ -1,6 +1,6 @@
 // Command manywatches measures how soon many watches are open that a program begins at the same
-// time, over HTTP/2 to a real kube-apiserver. It compares relist's own pool of connections with that
-// of net/http: a server allows some streams on each (kube-apiserver 100).
+// time, over HTTP/2 to a real kube-apiserver. It compares relist's own pool of connections with
+// that of net/http: a server allows some streams on each (kube-apiserver 100).
 //
 //	go run ./cmd/manywatches -watches 250,500
 //	go run ./cmd/manywatches -watches 250 -streams 128       # a proxy in between that allows 128
