@@ -25,6 +25,7 @@ func TestBeside(t *testing.T) {
 		"3-too-large":      {12, "naive-insistent has token at 158000000, which is now at 159129900, and has no watch, so it will hear of no change. Requests: 5 for lists and 1 for watches; 3 refused.", "3 for lists and 3 for watches; 2"},
 		"4-idle-resource":  {5, "naive-without-bookmarks has lost nothing, but has asked for more. Requests: 2 for lists and 3 for watches; 1 refused.", "1 for lists and 2 for watches; 0"},
 		"5-tombstone":      {13, "naive-one-type keeps build-42, which the server no longer has. Requests: 2 for lists and 3 for watches; 1 refused.", "2 for lists and 3 for watches; 1"},
+		"6-initial-events": {6, "naive-patient lacks web-1, and lacks web-2. Requests: 0 for lists and 1 for watches; 0 refused.", "1 for lists and 2 for watches; 0"},
 	}
 	files, _ := filepath.Glob("testdata/beside/*.txt") // the pattern is right
 	if len(files) != len(wants) {

@@ -27,14 +27,14 @@ func HTMLBeside(wrong, right *Recording) []byte {
 	})
 }
 
-// mark returns the first step from which on the wrong client lacks something: what the server has,
-// or a watch while the other has one. If it lacks nothing at the end, mark returns the first line
-// of the server that only one of the two is sent, after the wrong one has its first objects; -1 if
-// there is none.
+// mark returns the first step from which on the wrong client lacks what the other one has: objects
+// of the server, or a watch. If it lacks nothing at the end, mark returns the first line of the
+// server that only one of the two is sent, after the wrong one has its first objects; -1 if there
+// is none.
 func mark(wrong, right *Recording) int {
 	lacks := func(i int) bool {
-		w := wrong.Steps[i]
-		return !slices.Equal(w.Store, w.Server) || right.Steps[i].Watches && !w.Watches
+		w, r := wrong.Steps[i], right.Steps[i]
+		return !slices.Equal(w.Store, w.Server) && !slices.Equal(w.Store, r.Store) || r.Watches && !w.Watches
 	}
 	at := len(wrong.Steps) - 1
 	for lacks(at) && lacks(at-1) { // not before the first step, after which nobody has anything

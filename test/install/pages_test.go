@@ -59,6 +59,9 @@ var pages = []struct {
 	{"docs/incidents/5-tombstone.md", []step{
 		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/5-tombstone.txt > beside.html"},
 	}},
+	{"docs/incidents/6-initial-events.md", []step{
+		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/6-initial-events.txt > beside.html"},
+	}},
 	{"docs/smallest-client.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --rate 1", prints: "faults http"},
 		{command: "go run ./examples/smallest/print http://127.0.0.1:8080/api/v1/configmaps", prints: `Replaced \S+`},
