@@ -48,13 +48,10 @@ that have changed: ~ changed, + added, - removed.
 Other outputs show the objects themselves, those of the first list too:
   yaml                 documents, each below a comment with what happened
   json-object          {"type":"Updated","object":{...}} on each line
-  table                all objects, sorted: live on a terminal, and once at the
-                       end on other outputs and with --exit-on-sync
   none                 nothing but the summary
 With these, problems go to stderr, with one line when requests begin to fail,
-one for each further reason, and one when they work again. A live table shows
-this in its last line instead. A string that holds what a terminal would obey
-is printed in quotes or with escapes.
+one for each further reason, and one when they work again. A string that holds
+what a terminal would obey is printed in quotes or with escapes.
 
 With -o json, stdout has one JSON object on each line. Its "kind" says what
 happened:
@@ -95,7 +92,6 @@ localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A
-  relist mirror pods -A -o table
   relist mirror pods -A -o json-object | jq -r '.object.spec.nodeName'
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
   relist mirror pods -A -o none --exit-on-sync   # how long, how much memory?

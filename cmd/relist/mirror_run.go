@@ -24,12 +24,11 @@ import (
 
 // target is a resource that is mirrored.
 type target struct {
-	resource   string // as errors name it
-	label      string // for lines, padded to the length of the longest; "" if there is only one target
-	gvk        schema.GroupVersionKind
-	namespaced bool
-	source     *listwatch.Client[*listwatch.Raw]
-	mirror     *mirror.Mirror
+	resource string // as errors name it
+	label    string // for lines, padded to the length of the longest; "" if there is only one target
+	gvk      schema.GroupVersionKind
+	source   *listwatch.Client[*listwatch.Raw]
+	mirror   *mirror.Mirror
 }
 
 // run connects, and then mirrors until it is stopped.
@@ -84,11 +83,10 @@ func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *tr
 		return nil, err
 	}
 	return &target{
-		resource:   source.String(),
-		label:      found.GroupResource().String(),
-		gvk:        found.GroupVersion().WithKind(found.Kind),
-		namespaced: found.Namespaced,
-		source:     source,
+		resource: source.String(),
+		label:    found.GroupResource().String(),
+		gvk:      found.GroupVersion().WithKind(found.Kind),
+		source:   source,
 	}, nil
 }
 
@@ -122,7 +120,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 			return err
 		}
 	}
-	out := f.output.open(cmd, targets, f.exitOnSync, func() { stop(nil) })
+	out := f.output.open(cmd, func() { stop(nil) })
 	out.printer.Say("mirroring %s from %s", strings.Join(resources, ", "), cfg.Server)
 
 	var unsynced atomic.Int64
@@ -171,13 +169,7 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 		})
 	}
 	shown, hide := context.WithCancel(context.WithoutCancel(ctx))
-	beside.Go(func() {
-		if out.screen != nil {
-			out.screen.run(shown)
-			return
-		}
-		showStatusLine(shown, out.printer, targets)
-	})
+	beside.Go(func() { showStatusLine(shown, out.printer, targets) })
 	mirrors.Wait()
 	hide()
 	beside.Wait()

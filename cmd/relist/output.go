@@ -21,10 +21,9 @@ func addColor(cmd *cobra.Command, when *report.ColorWhen) {
 		cli.Choice[report.ColorWhen]{Word: "never", Value: report.ColorNever})
 }
 
-// outputs are the words of -o. With [report.Bytes], the output is a table, or objects as
-// show.Formats prints them.
+// outputs are the words of -o. With [report.Bytes], objects are printed, by show.Formats.
 var outputs = map[string]report.Format{
-	"text": report.Text, "json": report.JSON, "none": report.None, "yaml": report.Bytes, "json-object": report.Bytes, "table": report.Bytes,
+	"text": report.Text, "json": report.JSON, "none": report.None, "yaml": report.Bytes, "json-object": report.Bytes,
 }
 
 // outputFlags say how `relist mirror` prints what happens.
@@ -40,15 +39,12 @@ type outputFlags struct {
 
 func (f *outputFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml, json-object or table; see above")
+	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml or json-object; see above")
 	flags.BoolVar(&f.diff, "diff", false, "print which fields have changed, with -o text and -o json")
 	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of the first list, and of later lists also those that are as they\nwere, instead of their number (default: only with -o text they are not printed)")
 	addColor(cmd, &f.color)
-	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "table")
+	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object")
 }
-
-// isTable reports whether the output is a table of all objects.
-func (f *outputFlags) isTable() bool { return f.word == "table" }
 
 // needsJSON reports whether the output looks into objects, which is possible only in JSON.
 func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Bytes }
@@ -60,11 +56,11 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 	f.format, known = outputs[f.word]
 	switch {
 	case !known:
-		return cli.Usage("output format %q: want text, json, none, yaml, json-object or table", f.word)
+		return cli.Usage("output format %q: want text, json, none, yaml or json-object", f.word)
 	case f.diff && f.format != report.Text && f.format != report.JSON:
 		return cli.Usage("--diff is for -o text and -o json")
-	case f.initialSet && (f.isTable() || f.format == report.None):
-		return cli.Usage("--show-initial is not for -o %s", f.word)
+	case f.initialSet && f.format == report.None:
+		return cli.Usage("--show-initial is not for -o none")
 	}
 	return nil
 }
@@ -84,25 +80,15 @@ type mirrorOutput struct {
 	name    string // of the command
 	printer *report.Printer
 	stderr  io.Writer
-	screen  *screen                  // with -o table
 	object  func(show.Change) string // nil unless objects are printed
 }
 
-// open begins to print. If once is set, a table is printed only at the end, also on a terminal.
-// stop ends the command when the output takes no more.
-func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, stop func()) *mirrorOutput {
+// open begins to print. stop ends the command when the output takes no more.
+func (f *outputFlags) open(cmd *cobra.Command, stop func()) *mirrorOutput {
 	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color)
 	opts.Failed = func(error) { stop() } // Close returns the error
 	opts.Live = opts.Live && f.format != report.Bytes
-	terminal := report.TerminalOf(cmd.OutOrStdout())
-	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), object: show.Formats[f.word], printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
-	if f.isTable() {
-		if once {
-			terminal = nil
-		}
-		o.screen = newScreen(o.printer, terminal, targets)
-	}
-	return o
+	return &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), object: show.Formats[f.word], printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
 }
 
 // report prints a line about a target.
@@ -122,15 +108,14 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 			l = o.compared(t, d)
 		}
 		o.printer.PrintOf(t.label, l)
-	case isDelta && o.object != nil && o.flags.shows(d):
+	case isDelta && o.flags.shows(d):
 		o.printObject(t, d)
 	}
 }
 
 // complains reports whether problems go to stderr: nothing on stdout tells of them.
 func (o *mirrorOutput) complains() bool {
-	isLive := o.screen != nil && o.screen.terminal != nil
-	return (o.flags.format == report.Bytes || o.flags.format == report.None) && !isLive
+	return o.flags.format == report.Bytes || o.flags.format == report.None
 }
 
 // outage says that a target cannot be read, or can be read again.
@@ -175,10 +160,6 @@ func (o *mirrorOutput) printObject(t *target, d report.Delta) {
 
 // conclude prints what is left to say at the end.
 func (o *mirrorOutput) conclude(targets []*target) {
-	if o.screen != nil {
-		o.screen.conclude()
-		return
-	}
 	for _, t := range targets {
 		o.printer.PrintOf(t.label, t.mirror.Summary())
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/listwatch"
 )
 
 func patchConfigMap(t *testing.T, server *apitest.Server, namespace, name string, patch map[string]any) {
@@ -44,7 +43,6 @@ func TestMirrorPrintsObjects(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"-o yaml", "  name: one\n"},
 		{"-o json-object", `{"type":"Replaced","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{`},
-		{"-o table", "NAMESPACE   NAME   AGE\na           one    "},
 		{"-o yaml --show-initial=false", ""},
 	} {
 		args := append([]string{"mirror", "cm", "-A", "--server", url, "--exit-on-sync"}, strings.Fields(tt.args)...)
@@ -107,10 +105,6 @@ func TestMirrorSeveralResources(t *testing.T) {
 	if r.status != cli.ExitOK || lists["pods"] != 2 || lists["configmaps"] != 2 {
 		t.Errorf("status %d, lists %v", r.status, lists)
 	}
-	r = command(t, "mirror", "cm,pods", "-A", "--server", url, "--exit-on-sync", "-o", "table")
-	if want := "RESOURCE     NAMESPACE   NAME   AGE\nconfigmaps   a           one    "; r.status != cli.ExitOK || !strings.HasPrefix(r.stdout, want) {
-		t.Errorf("status %d, stdout\n%s", r.status, r.stdout)
-	}
 }
 
 // One resource that is refused ends the command, and the error says which one.
@@ -129,7 +123,7 @@ func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
 // when they work again, whatever the reason.
 func TestMirrorTellsOutagesOnStderr(t *testing.T) {
 	t.Parallel()
-	for _, output := range []string{"yaml", "json-object", "table", "none"} {
+	for _, output := range []string{"yaml", "json-object", "none"} {
 		for reason, fail := range map[string]func(*apitest.Server) error{
 			"unreachable": func(s *apitest.Server) error { return s.Refuse(0) },
 			"failed": func(s *apitest.Server) error {
@@ -168,51 +162,25 @@ func TestMirrorTellsOutagesOnStderr(t *testing.T) {
 func TestNothingOfAnObjectReachesTheTerminal(t *testing.T) {
 	t.Parallel()
 	url := newStrangeServer(t, false)
-	for output, second := range map[string]string{ // the end of the second object's name, once it is printed
+	for output, second := range map[string]string{ // the end of the second object's name
 		"text --diff --show-initial": `\u202e2"`,
 		"yaml":                       `\u202e2"`,
-		"table --exit-on-sync":       "", // it is printed at the end
 	} {
 		args := append([]string{"mirror", "configmaps", "-A", "--server", url, "-o"}, strings.Fields(output)...)
 		p := start(t, args...)
-		if second != "" {
-			p.await(second)
-			told := p.errors
-			if strings.HasPrefix(output, "text") {
-				told = p.out
-			}
-			told.Await(t, "event of the unknown type")
-			p.cancel()
+		p.await(second)
+		told := p.errors
+		if strings.HasPrefix(output, "text") {
+			told = p.out
 		}
+		told.Await(t, "event of the unknown type")
+		p.cancel()
 		r := p.wait()
 		checkTerminal(t, output, r.stderr)
 		checkTerminal(t, output, r.stdout)
 		if !strings.Contains(r.stdout, `\e]0;title`) && !strings.Contains(r.stdout, `x\x1b]0;title`) && !strings.Contains(r.stdout, `x\u001b]0;title`) {
 			t.Errorf("%s: the name cannot be read:\n%s", output, r.stdout)
 		}
-	}
-}
-
-// The table fits into the terminal, and says how many rows do not.
-func TestTableFitsIntoTheTerminal(t *testing.T) {
-	m := mirror.New(mirror.Options{})
-	one := &target{mirror: m, namespaced: true}
-	for i := range 30 {
-		addRaw(t, m, strings.Repeat("n", 10+i))
-	}
-	s := newScreen(nil, nil, []*target{one})
-	frame := s.frame(30, 10, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC))
-	lines := strings.Split(strings.NewReplacer(homeCursor, "", restOfLine, "", restOfAll, "").Replace(frame), "\r\n")
-	if len(lines) != 10 || lines[8] != "... and 23 more" || !strings.HasPrefix(lines[9], "  stopped, 30 objects") {
-		t.Errorf("%d lines: %q", len(lines), lines)
-	}
-	for _, line := range lines {
-		if len([]rune(line)) > 30 {
-			t.Errorf("%q is too long", line)
-		}
-	}
-	if got, want := lines[1], "a           nnnnnnnnnn"; !strings.HasPrefix(got, want) {
-		t.Errorf("the first row is %q, want %q first", got, want)
 	}
 }
 
@@ -223,17 +191,5 @@ func TestStatusLine(t *testing.T) {
 	}
 	if got, want := statusLine([]*target{b, b}, time.Now()), "  pods stopped, 0 objects; pods stopped, 0 objects"; got != want {
 		t.Errorf("got %q want %q", got, want)
-	}
-}
-
-// addRaw puts an object into the copy of a mirror.
-func addRaw(t *testing.T, m *mirror.Mirror, name string) {
-	t.Helper()
-	o, err := listwatch.ParseRaw([]byte(`{"metadata":{"namespace":"a","name":"` + name + `","uid":"u","resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Store().Add(o); err != nil {
-		t.Fatal(err)
 	}
 }

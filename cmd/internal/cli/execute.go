@@ -84,8 +84,7 @@ func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.
 func Complain(stderr io.Writer, format string, args ...any) {
 	text := visible.Lines(fmt.Sprintf(format, args...))
 	if terminal := report.TerminalOf(stderr); terminal != nil {
-		columns, _ := report.Size(terminal)
-		text = report.Wrap(text, columns, 2)
+		text = report.Wrap(text, report.Columns(terminal), 2)
 	}
 	_, _ = io.WriteString(stderr, text)
 }

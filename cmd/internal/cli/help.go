@@ -34,6 +34,5 @@ func HelpWidth(output io.Writer) int {
 	if terminal == nil {
 		return usual
 	}
-	columns, _ := report.Size(terminal)
-	return min(columns, widest)
+	return min(report.Columns(terminal), widest)
 }

@@ -28,10 +28,7 @@ func Terminal(out io.Writer, format Format, when ColorWhen) Options {
 		return opts
 	}
 	opts.Live = true
-	opts.columns = func() int {
-		width, _ := Size(f)
-		return width
-	}
+	opts.columns = func() int { return Columns(f) }
 	opts.Color = opts.Color || when == ColorAuto && os.Getenv("NO_COLOR") == ""
 	return opts
 }
@@ -49,11 +46,11 @@ func TerminalOf(out io.Writer) *os.File {
 	return f
 }
 
-// Size returns the columns and rows of a terminal: 80 and 24 if it does not say.
-func Size(terminal *os.File) (columns, rows int) {
-	columns, rows, err := term.GetSize(int(terminal.Fd()))
-	if err != nil || columns < 1 || rows < 1 {
-		return 80, 24
+// Columns returns the width of a terminal: 80 if it does not say.
+func Columns(terminal *os.File) int {
+	columns, _, err := term.GetSize(int(terminal.Fd()))
+	if err != nil || columns < 1 {
+		return 80
 	}
-	return columns, rows
+	return columns
 }

@@ -1,9 +1,9 @@
-// Package show prints objects: whole, as rows of a table, and what has changed in them.
+// Package show prints objects: whole, and what has changed in them.
 //
 // What a server wrote into an object reaches a terminal only in a form in which the
 // terminal shows it and does not obey it.
 //
-// Begin with Object, Diff, Row and Formats.
+// Begin with Object, Diff and Formats.
 package show
 
 import (

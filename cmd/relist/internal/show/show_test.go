@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,12 +94,8 @@ func TestEverythingOfAnObjectCanBeSeen(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(Formats["yaml"](c)), &back); err != nil || !reflect.DeepEqual(back["data"], c.Object["data"]) {
 		t.Errorf("YAML of %q is read as %q (%v)", c.Object, back, err)
 	}
-	for _, row := range [][]string{Row(c.Object, true, time.Now()), {pathText(t, strange)}} {
-		for _, cell := range row {
-			if strings.ContainsFunc(cell, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				t.Errorf("a cell is %q", cell)
-			}
-		}
+	if path := pathText(t, strange); strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		t.Errorf("a path is %q", path)
 	}
 }
 
@@ -111,19 +106,6 @@ func pathText(t *testing.T, name string) string {
 		t.Fatal(changes)
 	}
 	return changes[0].Path
-}
-
-func TestRow(t *testing.T) {
-	object := parse(t, `{"metadata":{"name":"a","namespace":"d","creationTimestamp":"2000-01-01T00:00:00Z"}}`)
-	now := time.Date(2000, 1, 3, 12, 0, 0, 0, time.UTC)
-	for namespaced, want := range map[bool]string{true: "NAMESPACE,NAME,AGE d,a,2d12h", false: "NAME,AGE a,2d12h"} {
-		if got := strings.Join(Headings(namespaced), ",") + " " + strings.Join(Row(object, namespaced, now), ","); got != want {
-			t.Errorf("got %s want %s", got, want)
-		}
-	}
-	if got := strings.Join(Row(map[string]any{"metadata": "none"}, true, now), ","); got != "<none>,<none>,<none>" {
-		t.Errorf("got %s", got)
-	}
 }
 
 func FuzzDiff(f *testing.F) {
