@@ -1,3 +1,2 @@
-// Package writes lets a writer and a controller write to a real kube-apiserver: every kind of
-// write, and a controller that lives by its own writes through conflicts, restarts and compaction.
+// Package writes lets a writer write to a real kube-apiserver: every kind of write.
 package writes

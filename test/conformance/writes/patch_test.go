@@ -22,7 +22,7 @@ func TestPatches(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	ctx, client := t.Context(), newClient(t, c)
-	children, err := relist.New(client, configMaps, relist.Options[*scale]{Writer: writer.Options{FieldManager: "me"}})
+	children, err := relist.New(client, configMaps, relist.Options[*configMap]{Writer: writer.Options{FieldManager: "me"}})
 	must(t, err)
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
@@ -35,12 +35,12 @@ func TestPatches(t *testing.T) {
 	}()
 	must(t, children.WaitForSync(ctx))
 
-	owner, err := children.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "owner"}, func(*scale) {})
+	owner, err := children.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "owner"}, func(*configMap) {})
 	must(t, err)
 	must(t, children.WaitForVersion(ctx, owner.ResourceVersion))
 	meta := controller.OwnedMeta(owner, configMaps, "child")
-	ensure := func(data map[string]string) (*scale, error) {
-		got, err := children.CreateOrModify(ctx, meta, func(s *scale) { s.Data = data })
+	ensure := func(data map[string]string) (*configMap, error) {
+		got, err := children.CreateOrModify(ctx, meta, func(s *configMap) { s.Data = data })
 		if err == nil {
 			must(t, children.WaitForVersion(ctx, got.ResourceVersion))
 			if !maps.Equal(got.Data, data) {
@@ -61,10 +61,10 @@ func TestPatches(t *testing.T) {
 	}
 	changed, err := ensure(map[string]string{"two": "2"})
 	must(t, err)
-	if _, err := children.Modify(ctx, made, func(s *scale) { s.Data = nil }); !apierrors.IsConflict(err) {
+	if _, err := children.Modify(ctx, made, func(s *configMap) { s.Data = nil }); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an older state: %v", err)
 	}
-	if _, err := children.CreateFrom(ctx, meta, func(*scale) {}); !apierrors.IsAlreadyExists(err) {
+	if _, err := children.CreateFrom(ctx, meta, func(*configMap) {}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("a second one: %v", err)
 	}
 	meta.OwnerReferences[0].UID = "another"
@@ -72,7 +72,7 @@ func TestPatches(t *testing.T) {
 		t.Errorf("of another owner: %v", err)
 	}
 	must(t, children.Delete(ctx, "default/child", writer.DeleteOptions{}))
-	if _, err := children.Modify(ctx, changed, func(s *scale) { s.Data = nil }); !apierrors.IsNotFound(err) {
+	if _, err := children.Modify(ctx, changed, func(s *configMap) { s.Data = nil }); !apierrors.IsNotFound(err) {
 		t.Errorf("a patch of what is gone: %v", err)
 	}
 

@@ -19,6 +19,12 @@ var (
 	deployments = object.Type{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment"}
 )
 
+// configMap has the fields that are written.
+type configMap struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Data              map[string]string `json:"data,omitempty"`
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -35,9 +41,9 @@ func newClient(t *testing.T, c *cluster.Cluster) *transport.Client {
 }
 
 // newWriter returns a writer of ConfigMaps.
-func newWriter[T object.Object](t *testing.T, c *cluster.Cluster, manager string) *writer.Writer[T] {
+func newWriter(t *testing.T, c *cluster.Cluster, manager string) *writer.Writer[*configMap] {
 	t.Helper()
-	w, err := writer.New[T](newClient(t, c), configMaps, writer.Options{FieldManager: manager})
+	w, err := writer.New[*configMap](newClient(t, c), configMaps, writer.Options{FieldManager: manager})
 	must(t, err)
 	return w
 }
@@ -49,8 +55,8 @@ func TestWriter(t *testing.T) {
 	ctx, client := t.Context(), newClient(t, c)
 
 	// Two managers of fields.
-	a := &scale{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Data: map[string]string{"one": "1", "two": "2"}}
-	mine, theirs := newWriter[*scale](t, c, "me"), newWriter[*scale](t, c, "them")
+	a := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Data: map[string]string{"one": "1", "two": "2"}}
+	mine, theirs := newWriter(t, c, "me"), newWriter(t, c, "them")
 	if _, err := mine.Apply(ctx, a); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +65,7 @@ func TestWriter(t *testing.T) {
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "apply configmaps default/a: patch ") {
 		t.Errorf("a field of another manager: %v", err)
 	}
-	forced, err := writer.New[*scale](client, configMaps, writer.Options{FieldManager: "them", Force: true})
+	forced, err := writer.New[*configMap](client, configMaps, writer.Options{FieldManager: "them", Force: true})
 	must(t, err)
 	if got, err := forced.Apply(ctx, a); err != nil || got.Data["one"] != "1000" || got.Data["two"] != "2" {
 		t.Errorf("by force: %+v, %v", got, err)
@@ -77,7 +83,7 @@ func TestWriter(t *testing.T) {
 	}
 
 	// A dry run.
-	dry, err := writer.New[*scale](client, configMaps, writer.Options{DryRun: true})
+	dry, err := writer.New[*configMap](client, configMaps, writer.Options{DryRun: true})
 	must(t, err)
 	must(t, dry.Delete(ctx, "default/a", writer.DeleteOptions{}))
 
