@@ -37,7 +37,6 @@ func TestMirror(t *testing.T) {
 	config := c.Access().ClientGo()
 	w := newWorld(t, config)
 	w.fill()
-	checkWire(t, config)
 	mirrors := map[[2]string]*command.Mirror{}
 	for _, pair := range pairs {
 		m := command.StartMirror(t, "configmaps", "-A", "--transport", pair[0], "--encoding", pair[1], "--kubeconfig", c.Kubeconfig())
