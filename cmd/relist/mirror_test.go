@@ -223,13 +223,10 @@ func silentServer(t *testing.T) string {
 // unwatchable returns the address of a server whose only resource cannot be watched.
 func unwatchable(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		answer := `{"kind":"APIVersions","versions":["v1"]}`
-		if r.URL.Path == "/api/v1" {
-			answer = `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"componentstatuses","kind":"ComponentStatus","shortNames":["cs"],"verbs":["get","list"]}]}`
-		}
-		_, _ = io.WriteString(w, answer)
+		_, _ = io.WriteString(w, `{"kind":"APIGroupDiscoveryList","items":[{"versions":[{"version":"v1","resources":[`+
+			`{"resource":"componentstatuses","shortNames":["cs"],"verbs":["get","list"]}]}]}]}`)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

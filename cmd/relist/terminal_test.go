@@ -34,11 +34,8 @@ func newStrangeServer(t *testing.T, refuse bool) (url string) {
 		}
 		switch {
 		case r.URL.Path == "/api":
-			_, _ = fmt.Fprint(w, `{"kind":"APIVersions","versions":["v1"]}`)
-		case r.URL.Path == "/apis":
-			_, _ = fmt.Fprint(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`)
-		case r.URL.Path == "/api/v1":
-			_, _ = fmt.Fprint(w, `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","singularName":"configmap","namespaced":true,"kind":"ConfigMap","verbs":["list","watch"]}]}`)
+			_, _ = fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[`+
+				`{"resource":"configmaps","singularResource":"configmap","scope":"Namespaced","responseKind":{"kind":"ConfigMap"},"verbs":["list","watch"]}]}]}]}`)
 		case refuse:
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"%s","message":"no %s","code":403}`, name, name)

@@ -32,10 +32,6 @@ func captured(t *testing.T, file string) string {
 	return strings.TrimSpace(body)
 }
 
-const appsV1 = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
-	{"name":"deployments","singularName":"","namespaced":true,"kind":"Deployment","verbs":["get","list","watch"],"shortNames":["deploy"]},
-	{"name":"deployments/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get"]}]}`
-
 // newClient returns a client of handler.
 func newClient(t *testing.T, handler http.Handler) *transport.Client {
 	t.Helper()
@@ -47,25 +43,6 @@ func newClient(t *testing.T, handler http.Handler) *transport.Client {
 	}
 	t.Cleanup(client.Close)
 	return client
-}
-
-// legacy answers as a server before aggregated discovery; most of its groups are down.
-func legacy(t *testing.T) http.Handler {
-	answers := map[string]string{
-		"/api":          captured(t, "discovery-api.http"),
-		"/api/v1":       captured(t, "discovery-api-v1.http"),
-		"/apis":         captured(t, "discovery-apis.http"),
-		"/apis/apps/v1": appsV1,
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, ok := answers[req.URL.Path]
-		if !ok {
-			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(body))
-	})
 }
 
 // aggregated answers /apis with everything in one document, and has no core group.
@@ -88,7 +65,6 @@ func TestResolve(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	clients := map[string]*transport.Client{
 		"apitest":    newClient(t, server),
-		"legacy":     newClient(t, legacy(t)),
 		"aggregated": newClient(t, aggregated(t)),
 	}
 	const deployments = "apps/v1, Resource=deployments"
@@ -106,9 +82,6 @@ func TestResolve(t *testing.T) {
 		{server: "apitest", name: "deployments.apps", want: deployments},
 		{server: "apitest", name: "deploy.v1.apps", want: deployments},
 		{server: "apitest", name: "wd.example.com", want: "example.com/v1, Resource=widgets"},
-		{server: "legacy", name: "po", want: "/v1, Resource=pods"},
-		{server: "legacy", name: "deployment", want: deployments},
-		{server: "legacy", name: "deployments.v1.apps", want: deployments},
 		{server: "aggregated", name: "deployments", want: deployments},
 		{server: "aggregated", name: "endpointslice.discovery.k8s.io", want: "discovery.k8s.io/v1, Resource=endpointslices"},
 		{server: "aggregated", name: "storageclasses", want: "storage.k8s.io/v1, Resource=storageclasses", clusterScoped: true},
@@ -165,14 +138,21 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
+// stale is the second answer of a server whose groups are down, one of them with what it had before.
+const stale = `{"kind":"APIGroupDiscoveryList","items":[
+	{"metadata":{"name":"apps"},"versions":[{"version":"v1","freshness":"Stale","resources":[{"resource":"deployments","verbs":["list"]}]}]},
+	{"metadata":{"name":"discovery.k8s.io"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
+
+const none = `{"kind":"APIGroupDiscoveryList","items":[]}`
+
 // A group whose server is down must not look as if it did not exist.
 func TestResolveNamesMissingGroups(t *testing.T) {
-	_, err := Resolve(t.Context(), newClient(t, legacy(t)), "endpointslices")
+	_, err := Resolve(t.Context(), newClient(t, answering(none, stale)), "endpointslices")
 	var missing *NotFoundError
 	if !errors.As(err, &missing) {
 		t.Fatalf("err = %v, want a NotFoundError", err)
 	}
-	if !strings.Contains(err.Error(), "did not answer: ") || !strings.Contains(err.Error(), "discovery.k8s.io/v1") {
+	if !strings.Contains(err.Error(), "did not answer: discovery.k8s.io/v1") {
 		t.Errorf("err = %v, want the groups that did not answer", err)
 	}
 }
@@ -207,7 +187,6 @@ func answering(api, apis string) http.Handler {
 
 // Names of a server do nothing to a terminal, and fill none.
 func TestErrorsWithStrangeNames(t *testing.T) {
-	const none = `{"kind":"APIGroupDiscoveryList","items":[]}`
 	group := func(name, version string) string {
 		return `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"` + name + `"},"versions":[` + version + `]}]}`
 	}
@@ -216,7 +195,7 @@ func TestErrorsWithStrangeNames(t *testing.T) {
 		`{}`:                                    "is not what an API server sends",
 		`null`:                                  "is not what an API server sends",
 		`{"kind":"Status","code":403}`:          "is not what an API server sends",
-		`{"kind":"APIGroupList","groups":null}`: `the server has no resource "pod"`,
+		`{"kind":"APIGroupList","groups":null}`: "before Kubernetes 1.26",
 		group("g", `{"version":"v1","resources":[{"resource":"","responseKind":{"kind":"Pod"},"verbs":["list","watch"]}]}`): `the server has no resource "pod"`,
 		group("g", `{"version":"v1","resources":[{"resource":"pods\u001b[2J\nnext","verbs":["list","watch"]}]}`):            `did you mean pods\x1b[2J next.g`,
 		group("g", `{"version":"v1","resources":[{"resource":"pod`+long+`","verbs":["list","watch"]}]}`):                    "did you mean podxxx",
@@ -232,8 +211,8 @@ func TestErrorsWithStrangeNames(t *testing.T) {
 
 // What cannot be watched is found, too, and its verbs say so.
 func TestVerbs(t *testing.T) {
-	r, err := Resolve(t.Context(), newClient(t, legacy(t)), "componentstatuses")
-	if err != nil || !r.Can("list") || r.Can("watch") || r.Kind != "ComponentStatus" {
+	r, err := Resolve(t.Context(), newClient(t, answering(none, stale)), "deployments")
+	if err != nil || !r.Can("list") || r.Can("watch") {
 		t.Errorf("Resolve = %+v, %v", r, err)
 	}
 }
@@ -263,7 +242,7 @@ func TestList(t *testing.T) {
 		t.Errorf("List = %d resources, %v", len(aggregated), err)
 	}
 
-	some, err := List(t.Context(), newClient(t, legacy(t)))
+	some, err := List(t.Context(), newClient(t, answering(none, stale)))
 	var missing *MissingError
 	if !errors.As(err, &missing) || len(missing.Groups) == 0 || !strings.Contains(err.Error(), "discovery.k8s.io/v1") {
 		t.Errorf("error %v, want the groups that did not answer", err)
@@ -279,7 +258,7 @@ func TestList(t *testing.T) {
 
 // FuzzResolve has a server that answers anything.
 func FuzzResolve(f *testing.F) {
-	for _, s := range []string{`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"pods"}]}]}]}`, `{"versions":["v1"]}`, `{"groups":[{"name":"a","versions":[{"version":"v1"}]}]}`, appsV1, `[]`, `null`, ``} {
+	for _, s := range []string{`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"pods"}]}]}]}`, stale, `{"kind":"APIVersions"}`, `[]`, `null`, ``} {
 		f.Add([]byte(s), "pods")
 	}
 	f.Fuzz(func(t *testing.T, answer []byte, name string) {

@@ -2,18 +2,17 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/transport"
 )
 
 // acceptAggregated asks for everything in one answer, which servers give since 1.26
-// (v2 since 1.30), and accepts the answer of an older server, too.
+// (v2 since 1.30).
 // Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
 const acceptAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
@@ -29,13 +28,13 @@ const maxDiscovery = 64 << 20
 // other groups unless q finds its resource in the core group.
 func fetch(ctx context.Context, client *transport.Client, q query) (*catalog, error) {
 	c := &catalog{}
-	if err := c.addRoot(ctx, client, "/api", q); err != nil {
+	if err := c.addRoot(ctx, client, "/api"); err != nil {
 		return nil, err
 	}
 	if c.find(q) != nil && len(q.readings) == 0 {
 		return c, nil
 	}
-	if err := c.addRoot(ctx, client, "/apis", q); err != nil {
+	if err := c.addRoot(ctx, client, "/apis"); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -45,49 +44,15 @@ func fetch(ctx context.Context, client *transport.Client, q query) (*catalog, er
 func fetchAll(ctx context.Context, client *transport.Client) (*catalog, error) {
 	c := &catalog{}
 	for _, path := range []string{"/api", "/apis"} {
-		if err := c.addRoot(ctx, client, path, query{}); err != nil {
+		if err := c.addRoot(ctx, client, path); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// root is an answer to /api or /apis, of either kind.
-type root struct {
-	Kind     string            `json:"kind"`
-	Items    []aggregatedGroup `json:"items"`    // aggregated
-	Versions []string          `json:"versions"` // /api
-	Groups   []metav1.APIGroup `json:"groups"`   // /apis
-}
-
-func (c *catalog) addRoot(ctx context.Context, client *transport.Client, path string, q query) error {
-	var answer root
-	if err := get(ctx, client, path, acceptAggregated, &answer); err != nil {
-		return err
-	}
-	switch {
-	case answer.Kind == kindAggregated:
-		for _, group := range answer.Items {
-			c.addAggregated(group)
-		}
-		return nil
-	case answer.Kind == "APIVersions", answer.Kind == "APIGroupList", answer.Versions != nil, answer.Groups != nil:
-	default:
-		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?)", path)
-	}
-	var versions []schema.GroupVersion
-	for _, v := range answer.Versions {
-		versions = append(versions, schema.GroupVersion{Version: v})
-	}
-	for _, group := range answer.Groups {
-		versions = append(versions, preferredFirst(group)...)
-	}
-	return c.addVersions(ctx, client, versions, q)
-}
-
-// get reads one JSON answer.
-func get(ctx context.Context, client *transport.Client, path, accept string, into any) (err error) {
-	resp, err := client.Get(ctx, transport.Request{Path: path, Accept: accept})
+func (c *catalog) addRoot(ctx context.Context, client *transport.Client, path string) (err error) {
+	resp, err := client.Get(ctx, transport.Request{Path: path, Accept: acceptAggregated})
 	if err != nil {
 		return fmt.Errorf("discover what the server serves: %w", err)
 	}
@@ -99,8 +64,21 @@ func get(ctx context.Context, client *transport.Client, path, accept string, int
 	if resp.MediaType != "application/json" {
 		return fmt.Errorf("discover what the server serves: %w", resp.UnexpectedContent())
 	}
-	if err := json.UnmarshalRead(io.LimitReader(resp.Body, maxDiscovery), into, json.MatchCaseInsensitiveNames(false)); err != nil {
+	var answer struct {
+		Kind  string            `json:"kind"`
+		Items []aggregatedGroup `json:"items"`
+	}
+	err = json.UnmarshalRead(io.LimitReader(resp.Body, maxDiscovery), &answer, json.MatchCaseInsensitiveNames(false))
+	switch {
+	case err != nil:
 		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?): %w", path, err)
+	case answer.Kind == "APIVersions", answer.Kind == "APIGroupList":
+		return errors.New("discover what the server serves: it has no aggregated discovery, as servers before Kubernetes 1.26")
+	case answer.Kind != kindAggregated:
+		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?)", path)
+	}
+	for _, group := range answer.Items {
+		c.addAggregated(group)
 	}
 	return nil
 }
