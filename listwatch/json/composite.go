@@ -3,6 +3,8 @@ package json
 import (
 	"math/bits"
 	"reflect"
+
+	"github.com/relist-go/relist/listwatch/internal/jsonfields"
 )
 
 // maxFields is how many fields a struct may have. A PodSpec has 41.
@@ -20,12 +22,12 @@ func (s *seen) first(i int) bool {
 }
 
 // fieldsDecoder decodes an object into a struct. It skips members without a field.
-func fieldsDecoder(fields []field, ps *planner) func(*parser, int, reflect.Value) (int, error) {
+func fieldsDecoder(fields []jsonfields.Field, ps *planner) func(*parser, int, reflect.Value) (int, error) {
 	byName := make(map[string]int, len(fields))
 	members := make([]*plan, len(fields))
 	for i, f := range fields {
-		byName[f.name] = i
-		members[i] = ps.plan(f.typ)
+		byName[f.Name] = i
+		members[i] = ps.plan(f.Type)
 	}
 	return func(p *parser, i int, v reflect.Value) (int, error) {
 		if p.at(i) == 'n' {
@@ -38,7 +40,7 @@ func fieldsDecoder(fields []field, ps *planner) func(*parser, int, reflect.Value
 		return p.members(i, func(name []byte, i int) (int, error) {
 			at := -1
 			for ahead := next; ahead < min(next+4, len(fields)); ahead++ {
-				if fields[ahead].name == string(name) {
+				if fields[ahead].Name == string(name) {
 					at = ahead
 					break
 				}
@@ -54,7 +56,7 @@ func fieldsDecoder(fields []field, ps *planner) func(*parser, int, reflect.Value
 				return i, errElsewhere // the second is merged into the first
 			}
 			target := v
-			for _, index := range fields[at].index {
+			for _, index := range fields[at].Index {
 				target = target.Field(index)
 			}
 			return members[at].decode(p, i, target)

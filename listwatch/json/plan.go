@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/relist-go/relist/listwatch/internal/jsonfields"
 )
 
 // plan decodes values of one type. It is made once for each type, so that reflection on
@@ -101,8 +103,8 @@ func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (
 			return shared(mapDecoder(typ, ps.plan(typ.Elem())))
 		}
 	case reflect.Struct:
-		fields, ok := fieldsOf(typ)
-		switch {
+		fields, ok := jsonfields.Of(typ)
+		switch ok = ok && 0 < len(fields) && len(fields) <= maxFields; {
 		case ok && typ == reflect.TypeFor[metav1.ObjectMeta]():
 			return private(fieldsDecoder(fields, ps))
 		case ok:

@@ -8,8 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/relist-go/relist/listwatch/internal/jsonfields"
 	"github.com/relist-go/relist/listwatch/internal/wire"
-	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/object"
 )
 
@@ -141,7 +141,7 @@ func locate(typ reflect.Type, names []string) (place []int, err error) {
 		case pointer.Implements(jsonType) || pointer.Implements(textType):
 			return nil, fmt.Errorf("%v decodes itself, so only the whole of it can be decoded", typ)
 		}
-		step := json.Member(typ, name)
+		step := jsonfields.Index(typ, name)
 		if step == nil {
 			return nil, fmt.Errorf("%v has no member %s that encoding/json would decode", typ, name)
 		}
@@ -206,7 +206,7 @@ func appendNarrow(fields []reflect.StructField, typ reflect.Type, paths [][]stri
 		var name string // of the member that the field is, if it is not an embedded struct
 		whole, embedded := false, false
 		for _, path := range paths {
-			switch step := json.Member(typ, path[0]); {
+			switch step := jsonfields.Index(typ, path[0]); {
 			case step[0] != i:
 			case len(step) > 1:
 				embedded = true

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/jsonfields"
 	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/listwatch/protobuf"
@@ -90,7 +91,7 @@ func (r *reader) newHead(members []wanted) (*part, error) {
 	}
 	typ, more := pointee(r.typ), reflect.TypeFor[struct{}]()
 	if len(ofMeta) > 0 {
-		more = narrow(pointee(typeAt(typ, json.Member(typ, "metadata"))), ofMeta)
+		more = narrow(pointee(typeAt(typ, jsonfields.Index(typ, "metadata"))), ofMeta)
 	}
 	head, err := r.partOf(addMeta(narrow(typ, others), more), paths, true)
 	if err != nil {
@@ -147,7 +148,7 @@ func addMeta(typ, more reflect.Type) reflect.Type {
 		fields = append(fields, own.Field(i))
 	}
 	for i := range more.NumField() {
-		if field := more.Field(i); json.Member(own, jsonName(field)) == nil {
+		if field := more.Field(i); jsonfields.Index(own, jsonName(field)) == nil {
 			fields = append(fields, field)
 		}
 	}

@@ -1,4 +1,6 @@
-package json
+// Package jsonfields says which members of JSON the fields of a struct are, by the rules of
+// encoding/json: https://pkg.go.dev/encoding/json#Marshal.
+package jsonfields
 
 import (
 	"reflect"
@@ -7,33 +9,31 @@ import (
 	"unicode"
 )
 
-// field is a field of a struct, or of a struct embedded in it.
-type field struct {
-	name  string
-	index []int // the path to the field through embedded structs
-	typ   reflect.Type
+// Field is a field of a struct, or of a struct embedded in it.
+type Field struct {
+	Name  string
+	Index []int // the path to the field through embedded structs
+	Type  reflect.Type
 
 	tagged bool // the name comes from a tag
 }
 
-// fieldsOf returns the fields of a struct and of its embedded structs in their order, by
-// the rules of encoding/json: https://pkg.go.dev/encoding/json#Marshal. ok is false for a
-// struct that only apimachinery's decoder can decode, because it has an embedded pointer,
-// an embedded struct that is not exported but has a name, or numbers in quotes.
-func fieldsOf(typ reflect.Type) (fields []field, ok bool) {
+// Of returns the fields of a struct and of its embedded structs in their order. ok is false for a
+// struct that only apimachinery's decoder can decode, because it has an embedded pointer, an
+// embedded struct that is not exported but has a name, or numbers in quotes.
+func Of(typ reflect.Type) (fields []Field, ok bool) {
 	fields, ok = appendFields(nil, typ, nil)
-	fields = dominant(fields)
-	return fields, ok && 0 < len(fields) && len(fields) <= maxFields
+	return dominant(fields), ok
 }
 
-// Member returns the indexes of the fields that lead to a member of a struct, through embedded
+// Index returns the indexes of the fields that lead to a member of a struct, through embedded
 // structs and pointers to them. It is nil if there is no such member, or if several fields have its
 // name and encoding/json ignores them all.
-func Member(typ reflect.Type, name string) []int {
+func Index(typ reflect.Type, name string) []int {
 	fields, _ := appendFields(nil, typ, nil)
 	for _, f := range dominant(fields) {
-		if f.name == name {
-			return f.index
+		if f.Name == name {
+			return f.Index
 		}
 	}
 	return nil
@@ -41,7 +41,7 @@ func Member(typ reflect.Type, name string) []int {
 
 // appendFields appends the fields of a struct. within are the structs in which typ is embedded:
 // what one of them embeds again is deeper than the first and does not count.
-func appendFields(fields []field, typ reflect.Type, outer []int, within ...reflect.Type) (_ []field, ok bool) {
+func appendFields(fields []Field, typ reflect.Type, outer []int, within ...reflect.Type) (_ []Field, ok bool) {
 	ok = true
 	within = append(within, typ)
 	for i := range typ.NumField() {
@@ -72,9 +72,9 @@ func appendFields(fields []field, typ reflect.Type, outer []int, within ...refle
 			}
 			continue
 		}
-		made := field{name: name, index: index, typ: f.Type, tagged: name != ""}
+		made := Field{Name: name, Index: index, Type: f.Type, tagged: name != ""}
 		if name == "" {
-			made.name = f.Name
+			made.Name = f.Name
 		}
 		fields = append(fields, made)
 	}
@@ -95,22 +95,22 @@ func isName(name string) bool {
 // dominant returns the fields that are decoded. If several have the same name, the
 // outermost counts. If several of these are at the same depth, the one with a tag counts.
 // If that does not decide, none of them counts.
-func dominant(fields []field) []field {
-	best := make(map[string]*field, len(fields))
+func dominant(fields []Field) []Field {
+	best := make(map[string]*Field, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		switch other := best[f.name]; {
-		case other == nil, len(f.index) < len(other.index), len(f.index) == len(other.index) && f.tagged && !other.tagged:
-			best[f.name] = f
+		switch other := best[f.Name]; {
+		case other == nil, len(f.Index) < len(other.Index), len(f.Index) == len(other.Index) && f.tagged && !other.tagged:
+			best[f.Name] = f
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(fields), func(f field) bool {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
 		for i := range fields {
-			if other := &fields[i]; other.name == f.name && !slices.Equal(other.index, f.index) &&
-				len(other.index) == len(f.index) && other.tagged == f.tagged {
+			if other := &fields[i]; other.Name == f.Name && !slices.Equal(other.Index, f.Index) &&
+				len(other.Index) == len(f.Index) && other.tagged == f.tagged {
 				return true
 			}
 		}
-		return !slices.Equal(best[f.name].index, f.index)
+		return !slices.Equal(best[f.Name].Index, f.Index)
 	})
 }
