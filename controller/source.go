@@ -40,9 +40,9 @@ func For[T object.Object](in Cache[T]) Source {
 	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
 }
 
-// Owned is an object that says who owns it. Generated API types, Unstructured,
+// owned is an object that says who owns it. Generated API types, Unstructured,
 // PartialObjectMetadata and every struct that embeds metav1.ObjectMeta do.
-type Owned interface {
+type owned interface {
 	object.Object
 	GetOwnerReferences() []metav1.OwnerReference
 }
@@ -55,7 +55,7 @@ type Owned interface {
 // An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell
 // by the UID of the reference. [OwnedMeta] writes such a reference.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-func Owns[T Owned](in Cache[T], owner object.Type) Source {
+func Owns[T owned](in Cache[T], owner object.Type) Source {
 	s := from("Owns", in, OwnerKeys[T](owner))
 	if owner.Kind == "" {
 		s.observe = func(*Queue[string]) (*informer.Registration, error) { return nil, errNoKind }
@@ -68,7 +68,7 @@ func Owns[T Owned](in Cache[T], owner object.Type) Source {
 //
 //	Indexers: store.Indexers[*Pod]{"owner": controller.OwnerKeys[*Pod](owner)} // in informer.Options
 //	pods, err := cache.Store().ByIndex("owner", key)                           // in Reconcile
-func OwnerKeys[T Owned](owner object.Type) func(obj T) []string {
+func OwnerKeys[T owned](owner object.Type) func(obj T) []string {
 	return func(obj T) []string {
 		for _, ref := range obj.GetOwnerReferences() {
 			if ref.Controller != nil && *ref.Controller && isOf(owner, ref) {

@@ -2,15 +2,7 @@ package store
 
 import (
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/relist-go/relist/object"
 )
-
-// Labeled is an object with labels, such as any struct that embeds metav1.ObjectMeta.
-type Labeled interface {
-	object.Object
-	GetLabels() map[string]string
-}
 
 // Select returns those objects whose labels match a selector, in their order. It looks at each
 // object that it is given, so give it no more than needed:
@@ -20,7 +12,7 @@ type Labeled interface {
 //
 // labels.SelectorFromSet makes a selector of a map. If all that a program needs is one selector,
 // let the server apply it: listwatch.Options.LabelSelector.
-func Select[T Labeled](objects []T, selector labels.Selector) []T {
+func Select[T interface{ GetLabels() map[string]string }](objects []T, selector labels.Selector) []T {
 	var selected []T
 	for _, obj := range objects {
 		if selector.Matches(labels.Set(obj.GetLabels())) {

@@ -136,7 +136,8 @@ type Config struct {
 	// the credentials, in the headers. TLS, ProxyURL, Dial and Protocol cannot be set
 	// beside it. Pings, client certificates of Exec, the proxies
 	// of the environment and a Server's socket are its own business. Close leaves it
-	// alone, and nothing is known of its connections: see source.ConnHook.
+	// alone. Nothing is known of its connections, so nobody learns from one that is gone that the
+	// server may have been started again.
 	RoundTripper http.RoundTripper
 
 	// OnProblem is told of problems that make no request fail: a file of certificates or of the

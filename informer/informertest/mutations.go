@@ -11,19 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/object"
 )
-
-// TB has the methods of a test that this package needs: *testing.T, *testing.B and *testing.F
-// implement it. It is not testing.TB, so that a program which uses this package does not link
-// package testing.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Error(args ...any)
-}
 
 // DetectMutations fails the test if somebody writes to an object of in's store. It notes every
 // field of each object when the store takes it, before any handler is told of it, and compares when
@@ -42,7 +34,7 @@ type TB interface {
 // A value that has its own text and unexported fields, such as a time or a resource.Quantity, is
 // compared by its text. What a function, a channel or an unexported pointer refers to is not
 // compared.
-func DetectMutations[T object.Object](t TB, in *informer.Informer[T]) *Mutations {
+func DetectMutations[T object.Object](t testing.TB, in *informer.Informer[T]) *Mutations {
 	t.Helper()
 	m := &Mutations{t: t}
 	_, err := in.Observe("informertest.DetectMutations", func(c informer.Change[T]) {
@@ -59,7 +51,7 @@ func DetectMutations[T object.Object](t TB, in *informer.Informer[T]) *Mutations
 
 // Mutations are the objects that a test looks after. Check may be called from any goroutine.
 type Mutations struct {
-	t TB
+	t testing.TB
 
 	mu    sync.Mutex
 	noted []*noted

@@ -24,10 +24,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-var _ TB = testing.TB(nil)
-
 // recorder is a test that keeps what it is told.
 type recorder struct {
+	testing.TB
 	cleanups []func()
 	failures []string
 }

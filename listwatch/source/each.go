@@ -22,7 +22,7 @@ type Part[T any] struct {
 	// Reconnected says that the connection over which the first page came was closed before this
 	// part was asked for or while it was. If the server's storage was restored from a backup
 	// meanwhile, the part is of another history than the parts before. It is false if nothing is
-	// known of the connections: see [ConnHook].
+	// known of the connections, because a RoundTripper of the program's makes them.
 	Reconnected bool
 
 	// Remaining is the server's estimate of the objects that follow the page that this part is of.

@@ -31,8 +31,8 @@ type List[T any] struct {
 	// ConnGone reports whether the connection over which the first page came has been closed since.
 	// If it returns true when a watch from the version of the list is answered, the server may have
 	// been started again in between, and its storage may have been restored from a backup. It
-	// returns false if nothing is known of the connections: see [ConnHook]. It is nil in a List
-	// that All and Each have not made.
+	// returns false if nothing is known of the connections, because a RoundTripper of the program's
+	// makes them. It is nil in a List that All and Each have not made.
 	ConnGone func() bool
 }
 

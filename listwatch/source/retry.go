@@ -90,10 +90,6 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 	return w, nil
 }
 
-// ResourceVersion returns the version from which the watcher would open its next
-// stream.
-func (w *RetryWatcher[T]) ResourceVersion() string { return w.opts.ResourceVersion }
-
 // Next implements [Watch]. It waits for an event, and opens new streams as long as
 // none arrives. It returns an error if the server no longer has the next events
 // (410), if the server refuses the request with another 4xx than 408 and 429, which

@@ -103,14 +103,3 @@ type Event[T any] struct {
 // watch in the middle of a large event, for dead. It is nil if nobody asked. package transport
 // calls it for every request.
 func ReadHook(ctx context.Context) func(n int) { return hook.From[hook.Read](ctx) }
-
-// ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil
-// if nobody asked. The function that it is called with reports whether the connection of that page
-// has been closed since, by either end.
-//
-// A reflector learns from it that a server may have been started again since a page. Nothing else
-// tells: if a connection that was idle turns out to be broken, net/http sends the request again
-// over another one. A connection may also be closed because nothing used it for a while, or because
-// the server closes it after each answer. package transport calls it, unless a RoundTripper of the
-// program's makes the connections.
-func ConnHook(ctx context.Context) func(gone func() bool) { return hook.From[hook.Conn](ctx) }
