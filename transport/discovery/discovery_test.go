@@ -138,7 +138,8 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
-// stale is the second answer of a server whose groups are down, one of them with what it had before.
+// stale is the second answer of a server whose groups are down, one of them with what it had
+// before.
 const stale = `{"kind":"APIGroupDiscoveryList","items":[
 	{"metadata":{"name":"apps"},"versions":[{"version":"v1","freshness":"Stale","resources":[{"resource":"deployments","verbs":["list"]}]}]},
 	{"metadata":{"name":"discovery.k8s.io"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
