@@ -55,7 +55,7 @@ func (r *Resource) Can(verb string) bool { return slices.Contains(r.Verbs, verb)
 // If no resource has the name, the error is a [NotFoundError], which has the names that look like
 // it. If no resource can have such a name, the error says what to write instead. Resolve asks for
 // the core group first, and for the other groups if it needs them: one or two requests. The server
-// must have aggregated discovery (Kubernetes 1.26 or later).
+// must have aggregated discovery (Kubernetes 1.27 or later).
 func Resolve(ctx context.Context, client *transport.Client, name string) (*Resource, error) {
 	q, err := parseQuery(name)
 	if err != nil {

@@ -196,7 +196,7 @@ func TestErrorsWithStrangeNames(t *testing.T) {
 		`{}`:                                    "is not what an API server sends",
 		`null`:                                  "is not what an API server sends",
 		`{"kind":"Status","code":403}`:          "is not what an API server sends",
-		`{"kind":"APIGroupList","groups":null}`: "before Kubernetes 1.26",
+		`{"kind":"APIGroupList","groups":null}`: "before Kubernetes 1.27",
 		group("g", `{"version":"v1","resources":[{"resource":"","responseKind":{"kind":"Pod"},"verbs":["list","watch"]}]}`): `the server has no resource "pod"`,
 		group("g", `{"version":"v1","resources":[{"resource":"pods\u001b[2J\nnext","verbs":["list","watch"]}]}`):            `did you mean pods\x1b[2J next.g`,
 		group("g", `{"version":"v1","resources":[{"resource":"pod`+long+`","verbs":["list","watch"]}]}`):                    "did you mean podxxx",

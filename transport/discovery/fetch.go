@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// acceptAggregated asks for everything in one answer, which servers give since 1.26
+// acceptAggregated asks for everything in one answer, which servers give since 1.27
 // (v2 since 1.30).
 // Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
 const acceptAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
@@ -73,7 +73,7 @@ func (c *catalog) addRoot(ctx context.Context, client *transport.Client, path st
 	case err != nil:
 		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?): %w", path, err)
 	case answer.Kind == "APIVersions", answer.Kind == "APIGroupList":
-		return errors.New("discover what the server serves: it has no aggregated discovery, as servers before Kubernetes 1.26")
+		return errors.New("discover what the server serves: it has no aggregated discovery, as servers before Kubernetes 1.27")
 	case answer.Kind != kindAggregated:
 		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?)", path)
 	}
