@@ -1,0 +1,158 @@
+// Package servertrace plays golden traces of a server of lists and watches: the author writes what
+// readers ask and what changes, and a run writes what each request gets. The files are in
+// server/testdata, and docs/trace-format.md describes them. Package trace plays the client's half.
+//
+// It stands here because three servers play the same files: apitest, a relay in front of it, and a
+// real kube-apiserver (test/conformance/apiserver).
+package servertrace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// File is a parsed trace.
+type File struct {
+	// Servers are those that the file is played to: the heading "# server: apitest, relay". The
+	// lines of the run are those of the first.
+	Servers []string
+
+	lines []line
+}
+
+type line struct {
+	text string
+	run  bool             // the run writes it
+	do   func(*run) error // what the author wants; nil for comments and empty lines
+}
+
+// Parse reads a trace. It returns an error, with the number of the line, for what it does not
+// understand.
+func Parse(src []byte) (*File, error) {
+	f := &File{}
+	started, below := false, false // below what the author wants, where the run writes
+	for i, text := range strings.Split(strings.TrimSuffix(string(src), "\n"), "\n") {
+		l := line{text: text}
+		var err error
+		switch {
+		case text == "", text[0] == '#':
+		case strings.IndexByte("<=~\t", text[0]) >= 0:
+			l.run = true
+		default:
+			l.do, err = parseAction(text)
+		}
+		isStart := text == "start" || strings.HasPrefix(text, "start ")
+		switch {
+		case err != nil:
+		case i == 0:
+			servers, ok := strings.CutPrefix(text, "# server: ")
+			if f.Servers = strings.Split(servers, ", "); !ok {
+				err = errors.New(`want the heading "# server: NAME, ..." first`)
+			}
+		case l.run && !below:
+			err = errors.New("a line of the run must follow what caused it directly")
+		case l.do != nil && isStart == started:
+			err = errors.New("start is the first command, and stands there once")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		started = started || isStart
+		below = l.run || l.do != nil
+		f.lines = append(f.lines, l)
+	}
+	return f, nil
+}
+
+// expected returns how many lines with < are below a line of the author.
+func (f *File) expected(at int) (n int) {
+	for _, l := range f.lines[at+1:] {
+		if !l.run {
+			break
+		}
+		if l.text[0] == '<' {
+			n++
+		}
+	}
+	return n
+}
+
+var requestLine = regexp.MustCompile(`^> ([a-z]+) GET (/\S+)$`)
+
+// maxWait is how long wait waits if the line gives no time.
+const maxWait = time.Hour
+
+func parseAction(text string) (func(*run) error, error) {
+	if m := requestLine.FindStringSubmatch(text); m != nil {
+		return func(r *run) error { return r.request(m[1], m[2]) }, nil
+	}
+	name, rest, _ := strings.Cut(text, " ")
+	switch {
+	case name == "start":
+		return func(r *run) (err error) {
+			r.server, err = r.start(rest)
+			return err
+		}, nil
+	case text == "wait":
+		return func(r *run) error { return r.wait(maxWait) }, nil
+	case rest == "":
+	case name == "wait", name == "sleep":
+		d, err := time.ParseDuration(rest)
+		if name == "wait" {
+			return func(r *run) error { return r.wait(d) }, err
+		}
+		return func(*run) error {
+			<-time.After(d)
+			return nil
+		}, err
+	case name == "fault":
+		return func(r *run) error { return r.server.Fault(rest) }, nil
+	case slices.Contains([]string{"create", "update", "delete"}, name):
+		w, err := parseWrite(name, rest)
+		return w.do, err
+	}
+	return nil, fmt.Errorf("%q: want start, > NAME GET /path, create, update, delete, fault, sleep D or wait [D]", text)
+}
+
+// A Write is a change of an object in the namespace default.
+type Write struct {
+	Verb     string // create, update or delete
+	Resource string // configmaps, widgets.example.com
+	Name     string
+	Object   map[string]any // nil for delete
+}
+
+// parseWrite reads "[resource/]name [json]".
+func parseWrite(verb, text string) (w Write, err error) {
+	key, object, _ := strings.Cut(text, " ")
+	resource, name, ok := strings.Cut(key, "/")
+	if !ok {
+		resource, name = "configmaps", key
+	}
+	w = Write{Verb: verb, Resource: resource, Name: name}
+	if verb == "delete" && object == "" {
+		return w, nil
+	}
+	w.Object = map[string]any{}
+	if object != "" {
+		err = json.Unmarshal([]byte(object), &w.Object)
+	}
+	meta, ok := w.Object["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		w.Object["metadata"] = meta
+	}
+	meta["namespace"], meta["name"] = "default", name
+	return w, err
+}
+
+func (w Write) do(r *run) error {
+	version, err := r.server.Write(w)
+	r.lines = append(r.lines, fmt.Sprintf("= %s@%s", w.Name, version))
+	return err
+}
