@@ -38,6 +38,9 @@ var faultSwitches = []faultSwitch{
 	{"refill", "?resource=configmaps", "fill the caches of a type again: its watches end, and its older versions get 410", func(s *Server, q query) (string, error) {
 		return "the window of " + q.Get("resource") + " begins at " + s.ResourceVersion(), s.Refill(q.Get("resource"))
 	}},
+	{"lose", "?resource=configmaps", "let the caches of a type be not ready, until refill: its watches end, and requests get 429", func(s *Server, q query) (string, error) {
+		return "lost the caches of " + q.Get("resource"), s.Lose(q.Get("resource"))
+	}},
 	{"expire-continue", "", "refuse the continue tokens given out so far, with 410 and a token that goes on without a snapshot", func(s *Server, _ query) (string, error) {
 		s.ExpireContinue()
 		return "continue tokens up to " + s.ResourceVersion() + " are expired", nil

@@ -49,7 +49,8 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 		return nil, err
 	}
 	p, err := cache.List(ctx, q)
-	if recent && apierrors.IsTimeout(err) || errors.Is(err, watchcache.ErrNotCached) {
+	lost := errors.Is(err, watchcache.ErrNotReady) && q.Limit > 0 && q.Everything()
+	if recent && apierrors.IsTimeout(err) || lost || errors.Is(err, watchcache.ErrNotCached) {
 		p, err = s.read(t, q)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -132,11 +133,11 @@ func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 	}
 	cache, _ := r.cache(t.table)
 	o, err := cache.Get(req.Context(), key, rv)
-	if err != nil {
+	if err != nil && !errors.Is(err, watchcache.ErrNotReady) {
 		return nil, err
 	}
 	found, _ := o.(*revision)
-	if asked == "" {
+	if asked == "" || err != nil {
 		r.srv.storage.mu.RLock()
 		defer r.srv.storage.mu.RUnlock()
 		found = t.table.current(key)

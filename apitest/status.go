@@ -7,20 +7,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/relist-go/relist/server/watchcache"
 )
-
-// errShuttingDown is the answer to requests that are waiting when the server is closed.
-var errShuttingDown = apierrors.NewServiceUnavailable("apiserver is shutting down")
 
 // statusOf returns the Status that kube-apiserver would send for err. If err is not an APIStatus,
 // the answer is a 500 without a reason, even if the client has made the mistake
 // (watch-invalid-rv.http).
 func statusOf(err error) *metav1.Status {
-	if errors.Is(err, watchcache.ErrNotReady) {
-		err = errShuttingDown // only Close takes the caches away
-	}
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
 		known = statusError(http.StatusInternalServerError, "", err.Error())

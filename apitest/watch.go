@@ -57,7 +57,9 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	if q.Wait && opts.ResourceVersion == "" {
 		q.Version = latest
 	}
-	err = wa.begin(ctx, q, r.srv.faults.replayed(req))
+	if err = wa.begin(ctx, q, r.srv.faults.replayed(req)); errors.Is(err, watchcache.ErrNotReady) {
+		return err
+	}
 	serve := func(ctx context.Context, out output) {
 		switch {
 		case out.begin() != nil: // the client hung up

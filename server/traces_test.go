@@ -1,88 +1,177 @@
-// Package server_test plays the golden traces of the server's half, in testdata, to apitest.
+// Package server_test plays the golden traces of the server's half, in testdata, to apitest, and to
+// a relay in front of it.
 package server_test
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/internal/servertrace"
+	"github.com/relist-go/relist/server/relay"
+	"github.com/relist-go/relist/server/watchcache"
+	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 var update = flag.Bool("update", false, "rewrite the lines of runs in traces")
 
-// TestTrace plays each file to apitest, in virtual time.
+// relayDiffers are the traces of which a relay gives other answers than the server behind it, each
+// with the row of server/relay/README.md that says why.
+var relayDiffers = map[string]string{
+	"bookmark-before-end": "versions without a change",
+	"idle-progress":       "versions without a change",
+	"token-expired":       "compaction",
+}
+
+// TestTrace plays each file to the first server that it names, in virtual time, and compares every
+// byte.
 func TestTrace(t *testing.T) {
+	each(t, "", func(t *testing.T, name string, src []byte, f *servertrace.File) {
+		text := strings.Join(playInMemory(t, f, f.Servers[0]), "\n") + "\n"
+		if *update {
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		if diff := cmp.Diff(strings.Split(string(src), "\n"), strings.Split(text, "\n")); diff != "" {
+			t.Errorf("(-file +run):\n%s", diff)
+		}
+	})
+}
+
+// TestRelayAnswersAlike plays to a relay what names it.
+func TestRelayAnswersAlike(t *testing.T) {
+	page, err := os.ReadFile("relay/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, "relay", func(t *testing.T, name string, _ []byte, f *servertrace.File) {
+		row, known := relayDiffers[strings.TrimSuffix(filepath.Base(name), ".txt")]
+		diff := f.Diff(playInMemory(t, f, "relay"))
+		if (diff != "") != known {
+			t.Errorf("want a difference: %v (-file +relay):\n%s", known, diff)
+		}
+		if known && !strings.Contains(string(page), "| "+row+" |") {
+			t.Errorf("server/relay/README.md has no row for the difference %q", row)
+		}
+	})
+}
+
+// each runs a test for each trace that names a server. Every trace is on the page.
+func each(t *testing.T, server string, test func(t *testing.T, name string, src []byte, f *servertrace.File)) {
 	names, _ := filepath.Glob("testdata/*.txt") // the pattern is right
 	if len(names) == 0 {
 		t.Fatal("no traces")
 	}
 	for _, name := range names {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			src, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := servertrace.Parse(src)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			var got []string
-			synctest.Test(t, func(t *testing.T) {
-				got, err = servertrace.Play(f, func(options string) (servertrace.Server, error) { return start(t, options) })
-			})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			text := strings.Join(got, "\n") + "\n"
-			if *update {
-				err = os.WriteFile(name, []byte(text), 0o666)
-			}
-			if diff := cmp.Diff(strings.Split(string(src), "\n"), strings.Split(text, "\n")); diff != "" && !*update || err != nil {
-				t.Errorf("%s (-file +run): %v\n%s", name, err, diff)
-			}
-		})
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := servertrace.Parse(src)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if server == "" || slices.Contains(f.Servers, server) {
+			t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { test(t, name, src, f) })
+		}
 	}
 }
 
-// memory is apitest over connections in memory.
+func playInMemory(t *testing.T, f *servertrace.File, server string) (lines []string) {
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		lines, err = servertrace.Play(f, func(options string) (servertrace.Server, error) { return start(t, server, options) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	return lines
+}
+
+// memory is apitest over connections in memory, or a relay in front of it.
 type memory struct {
 	*apitest.Server
-	url    string
-	client *http.Client
+	read *http.Client
 }
 
-// start starts apitest with options such as "window=3 no-progress".
-func start(t *testing.T, options string) (servertrace.Server, error) {
+// start starts a server with options such as "window=3 no-progress". A relay has a window that
+// shrinks if there is most=N, too.
+func start(t *testing.T, name, options string) (servertrace.Server, error) {
+	var least, most int
 	var opts apitest.Options
 	for option := range strings.FieldsSeq(options) {
-		if _, err := fmt.Sscanf(option, "window=%d", &opts.Window); err != nil && option != "no-progress" {
-			return nil, fmt.Errorf("%s: want window=N or no-progress", option)
+		n, _ := fmt.Sscanf(option, "window=%d", &least)
+		m, _ := fmt.Sscanf(option, "most=%d", &most)
+		if opts.NoProgress = option == "no-progress"; n+m == 0 && !opts.NoProgress {
+			return nil, fmt.Errorf("%s: want window=N, most=N or no-progress", option)
 		}
-		opts.NoProgress = opts.NoProgress || option == "no-progress"
 	}
+	opts.Window = max(least, most)
 	server, listener := apitest.StartInMemory(t, opts)
-	transport := &http.Transport{DialContext: listener.Dial}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &memory{server, listener.URL, &http.Client{Transport: transport}}, nil
+	dial := listener.Dial
+	if name == "relay" {
+		dial = startRelay(t, listener, watchcache.Options{MinEvents: least, MaxEvents: opts.Window})
+	}
+	connections := &http.Transport{DialContext: dial}
+	t.Cleanup(connections.CloseIdleConnections)
+	return &memory{server, &http.Client{Transport: connections}}, nil
+}
+
+// startRelay starts a relay of everything that the server has.
+func startRelay(t *testing.T, upstream *apitest.Listener, cache watchcache.Options) (dial func(context.Context, string, string) (net.Conn, error)) {
+	client, err := transport.NewClient(transport.Config{Server: upstream.URL, Dial: upstream.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	opts := relay.Options{
+		Cache: cache, Authorize: relay.AllowAll, PassOn: true,
+		Authenticate: func(*http.Request) (*relay.User, error) { return &relay.User{Name: "reader"}, nil },
+	}
+	configMaps, err := discovery.Resolve(t.Context(), client, "configmaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Resources = []discovery.Resource{*configMaps}
+	r, err := relay.New(client, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.Run(ctx) })
+	network := memnet.New()
+	stop := network.Serve(&http.Server{Handler: r})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		stop()
+	})
+	synctest.Wait()
+	return network.Dial
 }
 
 func (m *memory) Read(req *http.Request) (*http.Response, error) {
-	at, err := url.Parse(m.url)
-	req.URL.Scheme, req.URL.Host = at.Scheme, at.Host
-	if err != nil {
-		return nil, err
-	}
-	return m.client.Do(req)
+	req.URL.Scheme, req.URL.Host = "http", "localhost"
+	return m.read.Do(req)
 }
 
 func (m *memory) Write(w servertrace.Write) (string, error) {
@@ -95,14 +184,12 @@ func (m *memory) Write(w servertrace.Write) (string, error) {
 	return m.Delete(w.Resource, "default", w.Name)
 }
 
+// Fault asks the server for a fault as a request does.
 func (m *memory) Fault(text string) error {
-	resp, err := m.client.Post(m.url+"/_faults/"+text, "", nil) //nolint:noctx // the server is in memory
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s", resp.Status)
+	answer := httptest.NewRecorder()
+	m.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/_faults/"+text, nil))
+	if answer.Code != http.StatusOK {
+		return errors.New(answer.Body.String())
 	}
 	return nil
 }
