@@ -20,22 +20,11 @@ func (r *run) read(a *asked, req *http.Request) error {
 		return err
 	}
 	defer resp.Body.Close()
+	body := bufio.NewReader(resp.Body)
 	if resp.StatusCode != http.StatusOK || !req.URL.Query().Has("watch") {
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return err
-		}
-		lines, token, err := answer(resp, body)
-		r.mu.Lock()
-		a.token = token
-		r.mu.Unlock()
-		if err == nil {
-			r.note(a, lines...)
-		}
-		return err
+		return r.whole(a, resp, body)
 	}
 	r.note(a, "200 watch")
-	body := bufio.NewReader(resp.Body)
 	for {
 		frame, err := body.ReadBytes('\n')
 		switch {
@@ -45,40 +34,57 @@ func (r *run) read(a *asked, req *http.Request) error {
 		case err != nil:
 			return err
 		}
-		text, err := event(frame)
+		var e struct {
+			Type   string         `json:"type"`
+			Object jsontext.Value `json:"object"`
+		}
+		if err := json.Unmarshal(frame, &e); err != nil {
+			return err
+		}
+		text, err := object(e.Object)
+		if e.Type == "ERROR" {
+			text, _, err = status(e.Object, "")
+		}
 		if err != nil {
 			return err
 		}
-		r.note(a, text)
+		r.note(a, e.Type+" "+text)
 	}
 }
 
-// answer returns the lines of a whole answer, and its continue token.
-func answer(resp *http.Response, body []byte) (lines []string, token string, err error) {
+// whole notes a Status or a list.
+func (r *run) whole(a *asked, resp *http.Response, body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
 	if resp.StatusCode != http.StatusOK {
-		text, token, err := status(body, resp.Header.Get("Retry-After"))
-		return []string{text}, token, err
+		text, token, err := status(data, resp.Header.Get("Retry-After"))
+		r.hold(a, token)
+		r.note(a, text)
+		return err
 	}
 	var list struct {
 		Metadata metav1.ListMeta  `json:"metadata"`
 		Items    []jsontext.Value `json:"items"`
 	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, "", err
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
 	}
-	text := "200 list rv=" + list.Metadata.ResourceVersion + continues(list.Metadata)
+	lines := []string{"200 list rv=" + list.Metadata.ResourceVersion + continues(list.Metadata)}
 	if n := list.Metadata.RemainingItemCount; n != nil {
-		text += fmt.Sprintf(" remaining=%d", *n)
+		lines[0] += fmt.Sprintf(" remaining=%d", *n)
 	}
-	lines = []string{text}
 	for _, item := range list.Items {
 		text, err := object(item)
 		if err != nil {
-			return nil, "", err
+			return err
 		}
 		lines = append(lines, "\t"+text)
 	}
-	return lines, list.Metadata.Continue, nil
+	r.hold(a, list.Metadata.Continue)
+	r.note(a, lines...)
+	return nil
 }
 
 func continues(l metav1.ListMeta) string {
@@ -88,25 +94,8 @@ func continues(l metav1.ListMeta) string {
 	return " continue"
 }
 
-// event returns the line of an event of a watch.
-func event(frame []byte) (text string, err error) {
-	var e struct {
-		Type   string         `json:"type"`
-		Object jsontext.Value `json:"object"`
-	}
-	if err := json.Unmarshal(frame, &e); err != nil {
-		return "", err
-	}
-	if e.Type == "ERROR" {
-		text, _, err = status(e.Object, "")
-	} else {
-		text, err = object(e.Object)
-	}
-	return e.Type + " " + text, err
-}
-
-// object returns an object as a trace has it: its name and version, and what an author has given it.
-// That of a bookmark has no name.
+// object returns an object as a trace has it: its name and version, and what an author has given
+// it. That of a bookmark has no name.
 func object(data []byte) (string, error) {
 	shown := map[string]any{}
 	var named struct {
@@ -128,7 +117,7 @@ func object(data []byte) (string, error) {
 	if len(meta) > 0 {
 		shown["metadata"] = meta
 	}
-	return withJSON(named.Metadata.Name+"@"+named.Metadata.ResourceVersion, shown), nil
+	return withJSON(named.Metadata.Name+"@"+named.Metadata.ResourceVersion, shown)
 }
 
 // status returns the words of a Status, and the token with which a list continues.
@@ -145,17 +134,15 @@ func status(data []byte, retryAfter string) (text, token string, err error) {
 	if s.Details != nil && len(s.Details.Causes) > 0 {
 		details["causes"] = s.Details.Causes
 	}
-	return withJSON(text, details), s.Continue, nil
+	text, err = withJSON(text, details)
+	return text, s.Continue, err
 }
 
 // withJSON adds members, if there are any.
-func withJSON(text string, members map[string]any) string {
+func withJSON(text string, members map[string]any) (string, error) {
 	if len(members) == 0 {
-		return text
+		return text, nil
 	}
 	data, err := json.Marshal(members, json.Deterministic(true))
-	if err != nil {
-		panic("servertrace: unreachable: what was decoded can be encoded: " + err.Error())
-	}
-	return text + " " + string(data)
+	return text + " " + string(data), err
 }

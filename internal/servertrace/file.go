@@ -7,6 +7,7 @@
 package servertrace
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // File is a parsed trace.
@@ -37,23 +40,19 @@ func Parse(src []byte) (*File, error) {
 	f := &File{}
 	started, below := false, false // below what the author wants, where the run writes
 	for i, text := range strings.Split(strings.TrimSuffix(string(src), "\n"), "\n") {
-		l := line{text: text}
+		l := line{text: text, run: text != "" && strings.IndexByte("<=~\t", text[0]) >= 0}
 		var err error
-		switch {
-		case text == "", text[0] == '#':
-		case strings.IndexByte("<=~\t", text[0]) >= 0:
-			l.run = true
-		default:
+		if !l.run && text != "" && text[0] != '#' {
 			l.do, err = parseAction(text)
 		}
-		isStart := text == "start" || strings.HasPrefix(text, "start ")
+		isStart := strings.HasPrefix(text+" ", "start ")
+		servers, named := strings.CutPrefix(text, "# server: ")
 		switch {
 		case err != nil:
+		case i == 0 && !named:
+			err = errors.New(`want the heading "# server: NAME, ..." first`)
 		case i == 0:
-			servers, ok := strings.CutPrefix(text, "# server: ")
-			if f.Servers = strings.Split(servers, ", "); !ok {
-				err = errors.New(`want the heading "# server: NAME, ..." first`)
-			}
+			f.Servers = strings.Split(servers, ", ")
 		case l.run && !below:
 			err = errors.New("a line of the run must follow what caused it directly")
 		case l.do != nil && isStart == started:
@@ -69,23 +68,7 @@ func Parse(src []byte) (*File, error) {
 	return f, nil
 }
 
-// expected returns how many lines with < are below a line of the author.
-func (f *File) expected(at int) (n int) {
-	for _, l := range f.lines[at+1:] {
-		if !l.run {
-			break
-		}
-		if l.text[0] == '<' {
-			n++
-		}
-	}
-	return n
-}
-
 var requestLine = regexp.MustCompile(`^> ([a-z]+) GET (/\S+)$`)
-
-// maxWait is how long wait waits if the line gives no time.
-const maxWait = time.Hour
 
 func parseAction(text string) (func(*run) error, error) {
 	if m := requestLine.FindStringSubmatch(text); m != nil {
@@ -98,25 +81,16 @@ func parseAction(text string) (func(*run) error, error) {
 			r.server, err = r.start(rest)
 			return err
 		}, nil
-	case text == "wait":
-		return func(r *run) error { return r.wait(maxWait) }, nil
-	case rest == "":
-	case name == "wait", name == "sleep":
+	case name == "sleep", name == "wait":
 		d, err := time.ParseDuration(rest)
-		if name == "wait" {
-			return func(r *run) error { return r.wait(d) }, err
-		}
-		return func(*run) error {
-			<-time.After(d)
-			return nil
-		}, err
+		return func(r *run) error { return r.pass(d, name == "wait") }, err
 	case name == "fault":
 		return func(r *run) error { return r.server.Fault(rest) }, nil
 	case slices.Contains([]string{"create", "update", "delete"}, name):
 		w, err := parseWrite(name, rest)
 		return w.do, err
 	}
-	return nil, fmt.Errorf("%q: want start, > NAME GET /path, create, update, delete, fault, sleep D or wait [D]", text)
+	return nil, fmt.Errorf("%q: want start, > NAME GET /path, create, update, delete, fault, sleep or wait", text)
 }
 
 // A Write is a change of an object in the namespace default.
@@ -124,30 +98,23 @@ type Write struct {
 	Verb     string // create, update or delete
 	Resource string // configmaps, widgets.example.com
 	Name     string
-	Object   map[string]any // nil for delete
+	Object   map[string]any // what is created, or replaces the object
 }
 
 // parseWrite reads "[resource/]name [json]".
 func parseWrite(verb, text string) (w Write, err error) {
 	key, object, _ := strings.Cut(text, " ")
-	resource, name, ok := strings.Cut(key, "/")
-	if !ok {
-		resource, name = "configmaps", key
+	w = Write{Verb: verb, Resource: "configmaps", Name: key}
+	if resource, name, ok := strings.Cut(key, "/"); ok {
+		w.Resource, w.Name = resource, name
 	}
-	w = Write{Verb: verb, Resource: resource, Name: name}
-	if verb == "delete" && object == "" {
-		return w, nil
+	err = json.Unmarshal([]byte(cmp.Or(object, "{}")), &w.Object)
+	if err == nil {
+		err = unstructured.SetNestedField(w.Object, w.Name, "metadata", "name")
 	}
-	w.Object = map[string]any{}
-	if object != "" {
-		err = json.Unmarshal([]byte(object), &w.Object)
+	if err == nil {
+		err = unstructured.SetNestedField(w.Object, "default", "metadata", "namespace")
 	}
-	meta, ok := w.Object["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		w.Object["metadata"] = meta
-	}
-	meta["namespace"], meta["name"] = "default", name
 	return w, err
 }
 

@@ -1,6 +1,7 @@
 package servertrace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,8 +25,8 @@ type Server interface {
 	// Fault does what the command says: a fault of apitest, such as "refill?resource=configmaps".
 	Fault(text string) error
 
-	// Settle waits until the server does nothing more by itself. The file wants so many lines, and
-	// came says how many there are.
+	// Settle waits until the server does nothing more by itself. The file wants so many answers,
+	// and came says how many there are.
 	Settle(want int, came func() int)
 }
 
@@ -40,7 +41,7 @@ type run struct {
 	reading sync.WaitGroup
 	visible chan struct{} // holds one: there is a note
 
-	mu    sync.Mutex // guards what follows, and the asked
+	mu    sync.Mutex // guards what follows
 	asked []*asked
 	notes []note
 }
@@ -65,10 +66,8 @@ type note struct {
 func Play(f *File, start func(options string) (Server, error)) ([]string, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{start: start, ctx: ctx, visible: make(chan struct{}, 1)}
-	defer func() {
-		cancel()
-		r.reading.Wait()
-	}()
+	defer r.reading.Wait()
+	defer cancel()
 	for i, l := range f.lines {
 		if l.run {
 			continue
@@ -81,10 +80,22 @@ func Play(f *File, start func(options string) (Server, error)) ([]string, error)
 		if err := l.do(r); err != nil {
 			return r.lines, fmt.Errorf("line %d: %s: %w", i+1, l.text, err)
 		}
-		r.server.Settle(f.expected(i), r.came)
+		r.server.Settle(f.answersBelow(i), r.came)
 		r.drain()
 	}
 	return r.lines, nil
+}
+
+func (f *File) answersBelow(at int) (n int) {
+	for _, l := range f.lines[at+1:] {
+		if !l.run {
+			break
+		}
+		if l.text[0] == '<' {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *run) came() int {
@@ -104,16 +115,20 @@ func (r *run) note(a *asked, lines ...string) {
 	}
 }
 
+// hold keeps the continue token of an answer.
+func (r *run) hold(a *asked, token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.token = token
+}
+
 // drain writes what has come. What has come in one instant is in the order of the requests, because
 // the order of the goroutines is chance.
 func (r *run) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortStableFunc(r.notes, func(a, b note) int {
-		if d := a.at.Compare(b.at); d != 0 {
-			return d
-		}
-		return a.of.nth - b.of.nth
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.of.nth, b.of.nth))
 	})
 	for _, n := range r.notes {
 		if passed := n.at.Sub(r.since); passed > 0 {
@@ -157,10 +172,14 @@ func (r *run) request(name, path string) error {
 	return nil
 }
 
-// wait lets time pass until something comes.
-func (r *run) wait(d time.Duration) error {
+// pass lets time pass, with untilVisible at most until something comes.
+func (r *run) pass(d time.Duration, untilVisible bool) error {
+	visible := r.visible
+	if !untilVisible {
+		visible = nil
+	}
 	select {
-	case <-r.visible:
+	case <-visible:
 	case <-time.After(d):
 	}
 	return nil

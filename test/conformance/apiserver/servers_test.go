@@ -44,7 +44,11 @@ func apitestSide(t *testing.T) *side {
 
 func realSide(t *testing.T) *side {
 	t.Helper()
-	c := cluster.New(t, cluster.Options{})
+	return sideOf(t, cluster.New(t, cluster.Options{}))
+}
+
+func sideOf(t *testing.T, c *cluster.Cluster) *side {
+	t.Helper()
 	client, err := c.Access().HTTPClient()
 	if err != nil {
 		t.Fatal(err)

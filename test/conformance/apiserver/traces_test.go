@@ -1,0 +1,283 @@
+package apiserver
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/internal/servertrace"
+	"github.com/relist-go/relist/test/conformance/cluster"
+)
+
+// traceDiffers are the traces of which kube-apiserver gives other answers than apitest, each with
+// the row of apitest/README.md that says why.
+var traceDiffers = map[string]string{}
+
+// TestServerTraces plays the golden traces of the server's half that name kube-apiserver to one.
+func TestServerTraces(t *testing.T) {
+	page, err := os.ReadFile("../../../apitest/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As kubeadm, so that the caches of idle types move; it sets 5 s.
+	c := cluster.New(t, cluster.Options{EtcdFlags: []string{"--watch-progress-notify-interval=1s"}})
+	s := sideOf(t, c)
+	names, _ := filepath.Glob("../../../server/testdata/*.txt") // the pattern is right
+	played := 0
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := servertrace.Parse(src)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Contains(f.Servers, "kube-apiserver") {
+			continue
+		}
+		played++
+		name = strings.TrimSuffix(filepath.Base(name), ".txt")
+		t.Run(name, func(t *testing.T) {
+			row, known := traceDiffers[name]
+			diff := playReal(t, c, s, f, name)
+			if (diff != "") != known {
+				t.Errorf("want a difference: %v (-apitest +kube-apiserver):\n%s", known, diff)
+			}
+			if known && !strings.Contains(string(page), "| "+row+" |") {
+				t.Errorf("apitest/README.md has no row for the difference %q", row)
+			}
+		})
+	}
+	if played < 8 {
+		t.Errorf("%d traces, want 8 at least", played)
+	}
+}
+
+// playReal plays a trace to kube-apiserver, again if somebody else has written meanwhile and it
+// differs: then a version of the future was not ours.
+func playReal(t *testing.T, c *cluster.Cluster, s *side, f *servertrace.File, name string) (diff string) {
+	t.Helper()
+	for attempt := range 4 {
+		one := &real{T: t, cluster: c, side: s, namespace: fmt.Sprintf("%s-%d", name, attempt), future: make(map[uint64]uint64)}
+		s.send(t, post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, one.namespace)))
+		got, err := servertrace.Play(f, one.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff = f.Diff(got); diff == "" || one.undisturbed() {
+			break
+		}
+		t.Logf("somebody else has written; again:\n%s", diff)
+	}
+	return diff
+}
+
+// real is a kube-apiserver that has the versions of a trace: 1 is the version at its beginning, and
+// each write adds 1. What is written between by others has the version before.
+type real struct {
+	*testing.T
+	*side
+	cluster   *cluster.Cluster
+	namespace string
+
+	mu     sync.Mutex
+	known  []span            // those of the trace, from 1 on
+	future map[uint64]uint64 // versions that requests have named, and that were not there yet
+	others bool              // have written
+}
+
+// span are the versions of etcd that are one version of a trace.
+type span struct{ first, last uint64 }
+
+func (r *real) start(options string) (servertrace.Server, error) {
+	now, err := r.cluster.CurrentRevision(r.Context())
+	r.known = []span{{uint64(now), uint64(now)}}
+	if options != "" {
+		err = errors.New("kube-apiserver has no such option")
+	}
+	return r, err
+}
+
+// undisturbed reports whether nobody else has written.
+func (r *real) undisturbed() bool {
+	now, err := r.cluster.CurrentRevision(r.Context())
+	return err == nil && !r.others && r.known[len(r.known)-1].last == uint64(now)
+}
+
+// toReal returns the version of etcd for that of a trace.
+func (r *real) toReal(version uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	newest := uint64(len(r.known))
+	switch {
+	case version == 0:
+		return 0
+	case version <= newest:
+		return r.known[version-1].last
+	}
+	n := r.known[newest-1].last + version - newest
+	r.future[n] = version
+	return n
+}
+
+// toTrace returns the version of a trace for one of etcd.
+func (r *real) toTrace(version uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, ok := r.future[version]; ok {
+		return v
+	}
+	at, found := slices.BinarySearchFunc(r.known, version, func(s span, v uint64) int { return cmp.Compare(s.first, v) })
+	if found {
+		at++
+	}
+	return uint64(at)
+}
+
+var asked = regexp.MustCompile(`resourceVersion=(\d+)`)
+
+// Read sends a request with the versions of etcd, and returns the answer with those of the trace.
+func (r *real) Read(req *http.Request) (*http.Response, error) {
+	query := asked.ReplaceAllStringFunc(req.URL.RawQuery, func(text string) string {
+		n, _ := strconv.ParseUint(strings.TrimPrefix(text, "resourceVersion="), 10, 64) // the expression has digits
+		return fmt.Sprintf("resourceVersion=%d", r.toReal(n))
+	})
+	path := strings.Replace(req.URL.Path, "/namespaces/default/", "/namespaces/"+r.namespace+"/", 1)
+	out, err := http.NewRequestWithContext(req.Context(), http.MethodGet, r.url+path+"?"+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.Header.Set("Authorization", "Bearer "+r.token)
+	resp, err := r.client.Do(out)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &translated{ReadCloser: resp.Body, lines: bufio.NewReader(resp.Body), real: r}
+	return resp, nil
+}
+
+// translated is a body with the versions of a trace.
+type translated struct {
+	io.ReadCloser
+	lines *bufio.Reader
+	real  *real
+
+	rest, before []byte // of the line that is read, and the one before
+}
+
+var answered = regexp.MustCompile(`("resourceVersion":"|resource version: |current: |\()(\d+)`)
+
+func (b *translated) Read(p []byte) (n int, err error) {
+	if len(b.rest) == 0 {
+		b.rest, err = b.lines.ReadBytes('\n')
+		if bytes.HasPrefix(b.rest, []byte(`{"type":"BOOKMARK"`)) && bytes.Equal(b.rest, b.before) {
+			// The last one may come twice: kube-apiserver sorts watches by the second in which the
+			// next bookmark is due, and may be early by a part of it.
+			b.rest, err = b.lines.ReadBytes('\n')
+		}
+		b.before = b.rest
+		b.rest = answered.ReplaceAllFunc(b.rest, func(text []byte) []byte {
+			m := answered.FindSubmatch(text)
+			v, _ := strconv.ParseUint(string(m[2]), 10, 64) // the expression has digits
+			return fmt.Appendf(m[1], "%d", b.real.toTrace(v))
+		})
+	}
+	n = copy(p, b.rest)
+	if b.rest = b.rest[n:]; len(b.rest) > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// Write sends a write. Every write of an object has one version.
+func (r *real) Write(w servertrace.Write) (string, error) {
+	resource, group, custom := strings.Cut(w.Resource, ".")
+	path := "/api/v1/namespaces/"
+	if custom {
+		path = "/apis/" + group + "/v1/namespaces/"
+	}
+	path += r.namespace + "/" + resource
+	r.mu.Lock()
+	before := r.known[len(r.known)-1].last
+	r.known = append(r.known, span{before + 1, before + 1}) // readers get it before the answer comes
+	r.mu.Unlock()
+	var a answer
+	if w.Verb == "delete" {
+		a = r.send(r.T, del(path+"/"+w.Name, ""))
+	} else {
+		w.Object["metadata"].(map[string]any)["namespace"] = r.namespace
+		body, err := json.Marshal(w.Object)
+		if err != nil {
+			return "", err
+		}
+		if w.Verb == "create" {
+			a = r.send(r.T, post(path, string(body)))
+		} else {
+			a = r.send(r.T, put(path+"/"+w.Name, string(body)))
+		}
+	}
+	if a.status >= http.StatusMultipleChoices {
+		return "", fmt.Errorf("%d %s", a.status, a.body)
+	}
+	now, err := r.cluster.CurrentRevision(r.Context())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.others = r.others || uint64(now) != before+1
+	r.known[len(r.known)-1].last = uint64(now)
+	return strconv.Itoa(len(r.known)), err
+}
+
+// Fault does the same to the real server. Its window begins anew when it is started again.
+func (r *real) Fault(text string) error {
+	var err error
+	switch text {
+	case "compact", "compact?resource=configmaps":
+		if text == "compact" {
+			err = r.cluster.Compact(r.Context())
+		}
+		err = errors.Join(err, r.cluster.KillAPIServer(), r.cluster.StartAPIServer(r.Context()))
+	case "refill?resource=widgets.example.com":
+		a := r.send(r.T, patch("merge-patch+json", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com",
+			fmt.Sprintf(`{"spec":{"names":{"shortNames":["wd",%q]}}}`, strings.ReplaceAll(r.namespace, "-", ""))))
+		if a.status != http.StatusOK {
+			return fmt.Errorf("%d %s", a.status, a.body)
+		}
+		// A cache that is being filled again says 429 for a moment, and that may come twice.
+		for ok, begin := 0, time.Now(); ok < 10 && time.Since(begin) < time.Minute; <-time.After(100 * time.Millisecond) {
+			ok++
+			if a := r.send(r.T, get("/apis/example.com/v1/widgets?resourceVersion=0")); a.status != http.StatusOK {
+				ok = 0
+			}
+		}
+	default:
+		return errors.New("kube-apiserver has no such fault")
+	}
+	now, err2 := r.cluster.CurrentRevision(r.Context())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known[len(r.known)-1].last = uint64(now)
+	return errors.Join(err, err2)
+}
+
+// Settle waits for the lines that apitest gave, and then for a moment, in which no other may come.
+func (r *real) Settle(want int, came func() int) {
+	for begin := time.Now(); came() < want && time.Since(begin) < 20*time.Second; {
+		<-time.After(5 * time.Millisecond)
+	}
+	<-time.After(150 * time.Millisecond)
+}
