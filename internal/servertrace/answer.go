@@ -2,19 +2,22 @@ package servertrace
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // read sends a request, and notes its answer, until that ends.
-func (r *run) read(a *asked, req *http.Request) error {
+func (r *run) read(name string, req *http.Request) error {
 	resp, err := r.server.Read(req)
 	if err != nil {
 		return err
@@ -22,127 +25,85 @@ func (r *run) read(a *asked, req *http.Request) error {
 	defer resp.Body.Close()
 	body := bufio.NewReader(resp.Body)
 	if resp.StatusCode != http.StatusOK || !req.URL.Query().Has("watch") {
-		return r.whole(a, resp, body)
+		data, err := io.ReadAll(body)
+		var o unstructured.Unstructured
+		if err = errors.Join(err, utiljson.Unmarshal(data, &o.Object)); err == nil {
+			r.note(name, o.GetContinue(), whole(resp, &o)...)
+		}
+		return err
 	}
-	r.note(a, "200 watch")
+	r.note(name, "", "200 watch")
 	for {
 		frame, err := body.ReadBytes('\n')
-		switch {
-		case errors.Is(err, io.EOF) && len(frame) == 0:
-			r.note(a, "eof")
+		if errors.Is(err, io.EOF) && len(frame) == 0 {
+			r.note(name, "", "eof")
 			return nil
-		case err != nil:
-			return err
 		}
 		var e struct {
 			Type   string         `json:"type"`
-			Object jsontext.Value `json:"object"`
+			Object map[string]any `json:"object"`
 		}
-		if err := json.Unmarshal(frame, &e); err != nil {
+		if err = errors.Join(err, utiljson.Unmarshal(frame, &e)); err != nil {
 			return err
 		}
-		text, err := object(e.Object)
+		text := object(e.Object)
 		if e.Type == "ERROR" {
-			text, _, err = status(e.Object, "")
+			text = status(e.Object)
 		}
-		if err != nil {
-			return err
-		}
-		r.note(a, e.Type+" "+text)
+		r.note(name, "", e.Type+" "+text)
 	}
 }
 
-// whole notes a Status or a list.
-func (r *run) whole(a *asked, resp *http.Response, body io.Reader) error {
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return err
-	}
+// whole returns the lines of a Status or a list.
+func whole(resp *http.Response, o *unstructured.Unstructured) []string {
+	text := "200 list rv=" + o.GetResourceVersion()
 	if resp.StatusCode != http.StatusOK {
-		text, token, err := status(data, resp.Header.Get("Retry-After"))
-		r.hold(a, token)
-		r.note(a, text)
-		return err
+		text = status(o.Object)
 	}
-	var list struct {
-		Metadata metav1.ListMeta  `json:"metadata"`
-		Items    []jsontext.Value `json:"items"`
+	if o.GetContinue() != "" {
+		text += " continue"
 	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
+	if n := o.GetRemainingItemCount(); n != nil {
+		text += fmt.Sprintf(" remaining=%d", *n)
 	}
-	lines := []string{"200 list rv=" + list.Metadata.ResourceVersion + continues(list.Metadata)}
-	if n := list.Metadata.RemainingItemCount; n != nil {
-		lines[0] += fmt.Sprintf(" remaining=%d", *n)
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		text += " retry-after=" + after
 	}
-	for _, item := range list.Items {
-		text, err := object(item)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, "\t"+text)
+	lines := []string{text}
+	items, _ := o.Object["items"].([]any) // a Status has none
+	for _, item := range items {
+		members, _ := item.(map[string]any)
+		lines = append(lines, "\t"+object(members))
 	}
-	r.hold(a, list.Metadata.Continue)
-	r.note(a, lines...)
-	return nil
-}
-
-func continues(l metav1.ListMeta) string {
-	if l.Continue == "" {
-		return ""
-	}
-	return " continue"
+	return lines
 }
 
 // object returns an object as a trace has it: its name and version, and what an author has given
 // it. That of a bookmark has no name.
-func object(data []byte) (string, error) {
-	shown := map[string]any{}
-	var named struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-	}
-	if err := errors.Join(json.Unmarshal(data, &shown), json.Unmarshal(data, &named)); err != nil {
-		return "", err
-	}
-	delete(shown, "kind")
-	delete(shown, "apiVersion")
-	delete(shown, "metadata")
-	meta := map[string]any{}
-	if len(named.Metadata.Labels) > 0 {
-		meta["labels"] = named.Metadata.Labels
-	}
-	if len(named.Metadata.Annotations) > 0 {
-		meta["annotations"] = named.Metadata.Annotations
-	}
-	if len(meta) > 0 {
-		shown["metadata"] = meta
-	}
-	return withJSON(named.Metadata.Name+"@"+named.Metadata.ResourceVersion, shown)
-}
-
-// status returns the words of a Status, and the token with which a list continues.
-func status(data []byte, retryAfter string) (text, token string, err error) {
-	var s metav1.Status
-	if err := json.Unmarshal(data, &s); err != nil {
-		return "", "", err
-	}
-	text = fmt.Sprintf("%d %s %s", s.Code, s.Reason, strconv.Quote(s.Message)) + continues(s.ListMeta)
-	if retryAfter != "" {
-		text += " retry-after=" + retryAfter
-	}
-	details := map[string]any{}
-	if s.Details != nil && len(s.Details.Causes) > 0 {
-		details["causes"] = s.Details.Causes
-	}
-	text, err = withJSON(text, details)
-	return text, s.Continue, err
-}
-
-// withJSON adds members, if there are any.
-func withJSON(text string, members map[string]any) (string, error) {
+func object(members map[string]any) string {
+	o := unstructured.Unstructured{Object: members}
+	text := o.GetName() + "@" + o.GetResourceVersion()
+	meta, _ := members["metadata"].(map[string]any)
+	maps.DeleteFunc(meta, func(name string, _ any) bool { return name != "labels" && name != "annotations" })
+	maps.DeleteFunc(members, func(name string, _ any) bool {
+		return name == "kind" || name == "apiVersion" || name == "metadata" && len(meta) == 0
+	})
 	if len(members) == 0 {
-		return text, nil
+		return text
 	}
-	data, err := json.Marshal(members, json.Deterministic(true))
-	return text + " " + string(data), err
+	rest, _ := json.Marshal(members) // it was JSON
+	return text + " " + string(rest)
+}
+
+// status returns the words of a Status.
+func status(members map[string]any) string {
+	var s metav1.Status
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(members, &s) // what is no Status has no code
+	text := fmt.Sprintf("%d %s %s", s.Code, s.Reason, strconv.Quote(s.Message))
+	if s.Details != nil {
+		for _, cause := range s.Details.Causes {
+			text += " cause=" + string(cause.Type)
+		}
+	}
+	return text
 }

@@ -38,7 +38,7 @@ type part struct {
 	text string
 }
 
-// blocks divides lines into one of the author and those of the run below it, by request.
+// blocks divides lines into one of the author and those of the run below it, by request: "< a".
 func blocks(lines []string) (all [][]part) {
 	var at time.Duration
 	for _, text := range lines {
@@ -56,13 +56,7 @@ func blocks(lines []string) (all [][]part) {
 		}
 	}
 	for _, block := range all {
-		slices.SortStableFunc(block[1:], func(p, q part) int { return strings.Compare(begin(p.text), begin(q.text)) })
+		slices.SortStableFunc(block[1:], func(p, q part) int { return strings.Compare(p.text[:3], q.text[:3]) })
 	}
 	return all
-}
-
-// begin returns the first two words: "< a", or "= x@3".
-func begin(text string) string {
-	words := strings.SplitN(text, " ", 3)
-	return words[0] + words[1]
 }

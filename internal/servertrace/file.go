@@ -29,16 +29,17 @@ type File struct {
 }
 
 type line struct {
-	text string
-	run  bool             // the run writes it
-	do   func(*run) error // what the author wants; nil for comments and empty lines
+	text    string
+	run     bool             // the run writes it
+	do      func(*run) error // what the author wants; nil for comments and empty lines
+	answers int              // below it
 }
 
 // Parse reads a trace. It returns an error, with the number of the line, for what it does not
 // understand.
 func Parse(src []byte) (*File, error) {
 	f := &File{}
-	started, below := false, false // below what the author wants, where the run writes
+	started, above := false, -1 // the line of the author that caused those of the run, if one can follow
 	for i, text := range strings.Split(strings.TrimSuffix(string(src), "\n"), "\n") {
 		l := line{text: text, run: text != "" && strings.IndexByte("<=~\t", text[0]) >= 0}
 		var err error
@@ -53,7 +54,7 @@ func Parse(src []byte) (*File, error) {
 			err = errors.New(`want the heading "# server: NAME, ..." first`)
 		case i == 0:
 			f.Servers = strings.Split(servers, ", ")
-		case l.run && !below:
+		case l.run && above < 0:
 			err = errors.New("a line of the run must follow what caused it directly")
 		case l.do != nil && isStart == started:
 			err = errors.New("start is the first command, and stands there once")
@@ -62,13 +63,20 @@ func Parse(src []byte) (*File, error) {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		started = started || isStart
-		below = l.run || l.do != nil
+		switch {
+		case l.do != nil:
+			above = i
+		case !l.run:
+			above = -1
+		case text[0] == '<':
+			f.lines[above].answers++
+		}
 		f.lines = append(f.lines, l)
 	}
 	return f, nil
 }
 
-var requestLine = regexp.MustCompile(`^> ([a-z]+) GET (/\S+)$`)
+var requestLine = regexp.MustCompile(`^> ([a-z]) GET (/\S+)$`)
 
 func parseAction(text string) (func(*run) error, error) {
 	if m := requestLine.FindStringSubmatch(text); m != nil {
@@ -83,7 +91,17 @@ func parseAction(text string) (func(*run) error, error) {
 		}, nil
 	case name == "sleep", name == "wait":
 		d, err := time.ParseDuration(rest)
-		return func(r *run) error { return r.pass(d, name == "wait") }, err
+		return func(r *run) error {
+			visible := r.visible
+			if name == "sleep" {
+				visible = nil
+			}
+			select {
+			case <-visible:
+			case <-time.After(d):
+			}
+			return nil
+		}, err
 	case name == "fault":
 		return func(r *run) error { return r.server.Fault(rest) }, nil
 	case slices.Contains([]string{"create", "update", "delete"}, name):
@@ -109,11 +127,10 @@ func parseWrite(verb, text string) (w Write, err error) {
 		w.Resource, w.Name = resource, name
 	}
 	err = json.Unmarshal([]byte(cmp.Or(object, "{}")), &w.Object)
-	if err == nil {
-		err = unstructured.SetNestedField(w.Object, w.Name, "metadata", "name")
-	}
-	if err == nil {
-		err = unstructured.SetNestedField(w.Object, "default", "metadata", "namespace")
+	for field, value := range map[string]string{"name": w.Name, "namespace": "default"} { // the order does not matter
+		if err == nil {
+			err = unstructured.SetNestedField(w.Object, value, "metadata", field)
+		}
 	}
 	return w, err
 }

@@ -25,7 +25,7 @@ type Server interface {
 	// Fault does what the command says: a fault of apitest, such as "refill?resource=configmaps".
 	Fault(text string) error
 
-	// Settle waits until the server does nothing more by itself. The file wants so many answers,
+	// Settle waits until the server does nothing more by itself. The file has so many answers here,
 	// and came says how many there are.
 	Settle(want int, came func() int)
 }
@@ -41,21 +41,14 @@ type run struct {
 	reading sync.WaitGroup
 	visible chan struct{} // holds one: there is a note
 
-	mu    sync.Mutex // guards what follows
-	asked []*asked
-	notes []note
-}
-
-// asked is a request that was sent.
-type asked struct {
-	name  string
-	nth   int
-	token string // with which its list continues
+	mu     sync.Mutex        // guards what follows
+	tokens map[string]string // with which the list of a request continues
+	notes  []note
 }
 
 // note is a part of an answer: a line, and the items of a list.
 type note struct {
-	of    *asked
+	name  string // of the request
 	at    time.Time
 	lines []string
 }
@@ -65,14 +58,13 @@ type note struct {
 // server in memory, it is deterministic.
 func Play(f *File, start func(options string) (Server, error)) ([]string, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &run{start: start, ctx: ctx, visible: make(chan struct{}, 1)}
+	r := &run{start: start, ctx: ctx, visible: make(chan struct{}, 1), tokens: map[string]string{}}
 	defer r.reading.Wait()
 	defer cancel()
 	for i, l := range f.lines {
-		if l.run {
-			continue
+		if !l.run {
+			r.lines = append(r.lines, l.text)
 		}
-		r.lines = append(r.lines, l.text)
 		if l.do == nil {
 			continue
 		}
@@ -80,22 +72,10 @@ func Play(f *File, start func(options string) (Server, error)) ([]string, error)
 		if err := l.do(r); err != nil {
 			return r.lines, fmt.Errorf("line %d: %s: %w", i+1, l.text, err)
 		}
-		r.server.Settle(f.answersBelow(i), r.came)
+		r.server.Settle(l.answers, r.came)
 		r.drain()
 	}
 	return r.lines, nil
-}
-
-func (f *File) answersBelow(at int) (n int) {
-	for _, l := range f.lines[at+1:] {
-		if !l.run {
-			break
-		}
-		if l.text[0] == '<' {
-			n++
-		}
-	}
-	return n
 }
 
 func (r *run) came() int {
@@ -104,31 +84,25 @@ func (r *run) came() int {
 	return len(r.notes)
 }
 
-func (r *run) note(a *asked, lines ...string) {
+func (r *run) note(name, token string, lines ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lines[0] = "< " + a.name + " " + lines[0]
-	r.notes = append(r.notes, note{a, time.Now(), lines})
+	r.tokens[name] = token
+	lines[0] = "< " + name + " " + lines[0]
+	r.notes = append(r.notes, note{name, time.Now(), lines})
 	select {
 	case r.visible <- struct{}{}:
 	default: // there is a token already
 	}
 }
 
-// hold keeps the continue token of an answer.
-func (r *run) hold(a *asked, token string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a.token = token
-}
-
-// drain writes what has come. What has come in one instant is in the order of the requests, because
-// the order of the goroutines is chance.
+// drain writes what has come. What has come in one instant is in the order of their names, because
+// that of the goroutines is chance.
 func (r *run) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortStableFunc(r.notes, func(a, b note) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.of.nth, b.of.nth))
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name))
 	})
 	for _, n := range r.notes {
 		if passed := n.at.Sub(r.since); passed > 0 {
@@ -145,42 +119,17 @@ func (r *run) drain() {
 }
 
 // tokenOf is where a path has the continue token of an answer: {a}.
-var tokenOf = regexp.MustCompile(`\{[a-z]+\}`)
+var tokenOf = regexp.MustCompile(`\{[a-z]\}`)
 
 func (r *run) request(name, path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	path = tokenOf.ReplaceAllStringFunc(path, func(name string) string {
-		for _, a := range r.asked {
-			if "{"+a.name+"}" == name {
-				name = url.QueryEscape(a.token)
-			}
-		}
-		return name
-	})
+	path = tokenOf.ReplaceAllStringFunc(path, func(name string) string { return url.QueryEscape(r.tokens[name[1:2]]) })
 	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return err
-	}
-	a := &asked{name: name, nth: len(r.asked)}
-	r.asked = append(r.asked, a)
 	r.reading.Go(func() {
-		if err := r.read(a, req); err != nil {
-			r.note(a, "cut")
+		if err != nil || r.read(name, req) != nil {
+			r.note(name, "", "cut")
 		}
 	})
-	return nil
-}
-
-// pass lets time pass, with untilVisible at most until something comes.
-func (r *run) pass(d time.Duration, untilVisible bool) error {
-	visible := r.visible
-	if !untilVisible {
-		visible = nil
-	}
-	select {
-	case <-visible:
-	case <-time.After(d):
-	}
-	return nil
+	return err
 }
