@@ -15,16 +15,19 @@ import (
 
 // Each mutation is noticed by the trace that is about it.
 func TestMutants(t *testing.T) {
-	if failed := runTraces(t, ""); len(failed) > 0 {
-		t.Fatalf("these fail without any mutation: %s", strings.Join(failed, ", "))
+	for _, player := range []string{"trace", "server"} {
+		if failed := runTraces(t, player, ""); len(failed) > 0 {
+			t.Fatalf("these of %s fail without any mutation: %s", player, strings.Join(failed, ", "))
+		}
 	}
 	for _, m := range mutations {
-		if _, err := os.Stat(filepath.Join(root, "testdata", m.trace+".txt")); err != nil {
+		folder := strings.TrimPrefix(m.player()+"/testdata", "trace/")
+		if _, err := os.Stat(filepath.Join(root, folder, m.trace+".txt")); err != nil {
 			t.Errorf("%s: %v", m.what, err)
 		}
 		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
 			t.Parallel() // most of the time is the linker's
-			failed := runTraces(t, Overlay(t, m.dir, m.edits...))
+			failed := runTraces(t, m.player(), Overlay(t, m.dir, m.edits...))
 			t.Logf("%s: %s: caught by %s", m.dir, m.what, strings.Join(failed, ", "))
 			if !slices.Contains(failed, m.trace) {
 				t.Errorf("the trace %s does not notice: %s", m.trace, m.what)
@@ -36,14 +39,14 @@ func TestMutants(t *testing.T) {
 // patience is for one mutant: to compile it, and to run what may never end.
 const patience = 5 * time.Minute
 
-// runTraces runs the traces, with an overlay if there is one, and returns those
+// runTraces runs the traces that a package plays, with an overlay if there is one, and returns those
 // that failed, by name.
-func runTraces(t *testing.T, overlay string) []string {
+func runTraces(t *testing.T, player, overlay string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout=1m",
-		"-run=^TestTrace$", "-overlay="+overlay, "./trace")
+		"-run=^TestTrace$", "-overlay="+overlay, "./"+player)
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -17,6 +17,15 @@ type mutation struct {
 	trace string
 }
 
+// player is the package whose test plays the traces: trace, or server for those of the server's
+// half.
+func (m mutation) player() string {
+	if m.dir == watchcache {
+		return "server"
+	}
+	return "trace"
+}
+
 type edit = Edit
 
 func one(old, by string) []edit { return []edit{{old, by}} }
@@ -25,4 +34,4 @@ func one(old, by string) []edit { return []edit{{old, by}} }
 const protocol = "protocol"
 
 // mutations are all of them, as README.md lists them.
-var mutations = slices.Concat(ofConversations, ofObjects, ofQueues)
+var mutations = slices.Concat(ofConversations, ofObjects, ofQueues, ofServers)

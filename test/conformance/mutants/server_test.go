@@ -1,0 +1,148 @@
+package mutants
+
+// watchcache is the cache of a server.
+const watchcache = "server/watchcache"
+
+// ofServers break the server's half. Its traces are in server/testdata.
+var ofServers = []mutation{
+	{
+		what: "answer a watch from before the window",
+		dir:  watchcache,
+		edits: one("case q.Version < c.window.floor:",
+			"case false:"),
+		trace: "window-refused",
+	},
+	{
+		what: "keep more changes than the window may have",
+		dir:  watchcache,
+		edits: one("over := max(len(w.changes)-opts.MaxEvents, 0)",
+			"over := 0"),
+		trace: "window-full",
+	},
+	{
+		what: "keep old changes for as long as they are few",
+		dir:  watchcache,
+		edits: one("now.Sub(w.changes[over].when) > opts.Fresh",
+			"now.Sub(w.changes[over].when) < 0"),
+		trace: "window-shrinks",
+	},
+	{
+		what: "empty no window when the storage is compacted",
+		dir:  watchcache,
+		edits: one("\tc.window.floor = max(c.window.floor, c.version)\n",
+			""),
+		trace: "window-refused",
+	},
+	{
+		what: "answer a version of the future with the present",
+		dir:  watchcache,
+		edits: one("switch needed := max(version, c.ahead); {",
+			"switch needed := c.ahead; {"),
+		trace: "future-list",
+	},
+	{
+		what: "wait for a version of the future for ever",
+		dir:  watchcache,
+		edits: one("\t\t\ttimeout = timer.C\n",
+			""),
+		trace: "future-list-late",
+	},
+	{
+		what: "let a watch wait for a version of the future",
+		dir:  watchcache,
+		edits: one("if q.Wait || q.Initial {",
+			"if c != nil {"),
+		trace: "future-watch",
+	},
+	{
+		what: "send initial events before their version is there",
+		dir:  watchcache,
+		edits: one("if q.Wait || q.Initial {",
+			"if c == nil {"),
+		trace: "initial-events-future",
+	},
+	{
+		what: "stay behind while nothing changes",
+		dir:  watchcache,
+		edits: one("\tif version > c.version {\n",
+			"\tif false {\n"),
+		trace: "idle-progress",
+	},
+	{
+		what: "obey a limit at version 0",
+		dir:  watchcache,
+		edits: one("\t\tlimit = 0 // kube-apiserver ignores the limit of a list from its cache\n",
+			""),
+		trace: "list-versions",
+	},
+	{
+		what: "answer an exact list with the present",
+		dir:  watchcache,
+		edits: one("case q.ResourceVersionMatch == metav1.ResourceVersionMatchExact,\n",
+			"case false,\n"),
+		trace: "list-versions",
+	},
+	{
+		what: "list the present in the second page",
+		dir:  watchcache,
+		edits: one("return c.exact(ctx, q.Selection, token.Start, token.Version, limit)",
+			"return c.ListAt(q.Selection, token.Start, c.Version(), limit)"),
+		trace: "list-pages",
+	},
+	{
+		what: "lose what was deleted after the first page",
+		dir:  watchcache,
+		edits: one("\t\tearlier(end)\n\t}\n",
+			"\t}\n"),
+		trace: "list-pages",
+	},
+	{
+		what: "count what remains of a list with selectors",
+		dir:  watchcache,
+		edits: one("if remaining++; !sel.Everything() {\n\t\t\t\treturn p\n\t\t\t}",
+			"remaining++"),
+		trace: "list-selected-pages",
+	},
+	{
+		what: "say nothing of what leaves a selection",
+		dir:  watchcache,
+		edits: one("\tcase before:\n\t\treturn Event{Deleted, c.before.At(c.version), &c.frames}, true\n",
+			""),
+		trace: "selector-edge",
+	},
+	{
+		what: "give a deletion the version of the last state",
+		dir:  watchcache,
+		edits: one("\tcase before && c.deleted:\n\t\treturn Event{Deleted, c.after, &c.frames}, true",
+			"\tcase before && c.deleted:\n\t\treturn Event{Deleted, c.before, &c.frames}, true"),
+		trace: "resume",
+	},
+	{
+		what: "do not wake the watches of one name",
+		dir:  watchcache,
+		edits: one("\t\t\ts.close(trigger{namespace, nameField, name}, c.version)\n",
+			"\t\t\t_ = name\n"),
+		trace: "selector-name",
+	},
+	{
+		what: "let a slow reader miss changes",
+		dir:  watchcache,
+		edits: one("case w.pos < c.window.lost:",
+			"case false:"),
+		trace: "slow-reader",
+	},
+	{
+		what: "let watches go on when the cache is filled again",
+		dir:  watchcache,
+		edits: one("case w.filled != c.filled:",
+			"case false:"),
+		trace: "refill",
+	},
+	{
+		what: "be ready without a source",
+		dir:  watchcache,
+		edits: one("\tc.ready = false\n",
+			""),
+		trace: "not-ready",
+	},
+}
