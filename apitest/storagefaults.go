@@ -39,8 +39,8 @@ func (s *Server) Refill(resource string) error {
 }
 
 // Lose makes the caches of a type not ready in every replica that is not frozen, until Refill: the
-// open watches of the type end, and requests get a 429. kube-apiserver does so while it cannot watch
-// etcd. A list with a limit and without selectors comes from the storage, and so does a GET.
+// open watches of the type end, and requests get a 429. kube-apiserver does so while it cannot
+// watch etcd. A list with a limit and without selectors comes from the storage, and so does a GET.
 func (s *Server) Lose(resource string) error {
 	return s.eachCache("lose the caches", resource, func(r *Replica, t *table) { r.of(t).Lose() })
 }

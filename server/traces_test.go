@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +25,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/internal/servertrace"
+	"github.com/relist-go/relist/internal/tracepage"
 	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/transport"
@@ -74,7 +77,42 @@ func TestRelayAnswersAlike(t *testing.T) {
 	})
 }
 
-// each runs a test for each trace that names a server. Every trace is on the page.
+// TestPictures draws the traces of which there are pictures, and the page shows them. It leads to
+// every trace.
+func TestPictures(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, "", func(t *testing.T, name string, src []byte, _ *servertrace.File) {
+		if !bytes.Contains(page, []byte("]("+name+")")) {
+			t.Errorf("README.md does not lead to %s", name)
+		}
+		picture := "pictures/" + strings.TrimSuffix(filepath.Base(name), ".txt") + ".svg"
+		want, err := os.ReadFile(picture)
+		if err != nil {
+			return // the text is enough
+		}
+		// The drawing is that of the client's traces, in which requests have no names.
+		text := requestName.ReplaceAllString(string(src), "$1 ")
+		text = written.ReplaceAllString(text, "< write $1 $3$2")
+		got := tracepage.SVG(tracepage.New(name, strings.Split(command.ReplaceAllString(text, "< write $0"), "\n"), nil))
+		if *update {
+			want, err = got, os.WriteFile(picture, got, 0o666)
+		}
+		if err != nil || !bytes.Equal(got, want) || !bytes.Contains(page, []byte("]("+picture+")")) {
+			t.Errorf("%s is not the picture of the trace, or not on the page: run go test ./server -update (%v)", picture, err)
+		}
+	})
+}
+
+var (
+	requestName = regexp.MustCompile(`(?m)^([<>]) [a-z] `)
+	written     = regexp.MustCompile(`(?m)^(create|update|delete) \S+(.*)\n= (.*)$`)
+	command     = regexp.MustCompile(`(?m)^(start|fault).*$`)
+)
+
+// each runs a test for each trace that names a server.
 func each(t *testing.T, server string, test func(t *testing.T, name string, src []byte, f *servertrace.File)) {
 	names, _ := filepath.Glob("testdata/*.txt") // the pattern is right
 	if len(names) == 0 {

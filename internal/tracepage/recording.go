@@ -104,7 +104,7 @@ func New(name string, lines []string, moments []Moment) *Recording {
 // heading reports whether a comment has a meaning to tools.
 func heading(text string) bool {
 	name, _, _ := strings.Cut(text, ": ")
-	return name == "program" || name == "differs" || name == "beside"
+	return name == "program" || name == "differs" || name == "beside" || name == "server"
 }
 
 // paragraphs returns the paragraphs of a comment, a line each.

@@ -119,7 +119,11 @@ func (d *drawing) mark(i int, m Mark) {
 	case m.To == "server":
 		d.y += lowHigh
 		d.tops = append(d.tops, d.y)
-		d.label("fault right", server-18, d.y, m, 44)
+		class := "fault right"
+		if m.Kind == "write" {
+			class = "right"
+		}
+		d.label(class, server-18, d.y, m, 44)
 	case m.Kind == "command":
 		d.y += lowHigh + 4
 		d.tops = append(d.tops, d.y)

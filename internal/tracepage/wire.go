@@ -124,6 +124,9 @@ func (b *builder) stimulus(text string) {
 	case word == "ADDED", word == "MODIFIED", word == "DELETED", word == "raw":
 	case word == "BOOKMARK":
 		m.Kind = "bookmark"
+	case word == "write": // in a trace of a server: what its author does there
+		verb, object, _ := strings.Cut(rest, " ")
+		m, at = Mark{Kind: "write", To: "server", Text: verb, Detail: object}, -1
 	case word == "ERROR":
 		m.Fault, m.Detail = true, unquoted(rest)
 	case word == "hang":

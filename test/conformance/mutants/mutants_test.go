@@ -39,8 +39,8 @@ func TestMutants(t *testing.T) {
 // patience is for one mutant: to compile it, and to run what may never end.
 const patience = 5 * time.Minute
 
-// runTraces runs the traces that a package plays, with an overlay if there is one, and returns those
-// that failed, by name.
+// runTraces runs the traces that a package plays, with an overlay if there is one, and returns
+// those that failed, by name.
 func runTraces(t *testing.T, player, overlay string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
