@@ -1,10 +1,8 @@
 package apitest
 
 import (
-	"net/http"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 func TestFrozenReplica(t *testing.T) {
@@ -36,22 +34,6 @@ func TestFrozenReplica(t *testing.T) {
 		// A new replica has no history.
 		f.Route(f.Replica("c"))
 		f.watch(configMaps + "&resourceVersion=3").want("ERROR Expired")
-	})
-}
-
-// A list that waits for a frozen replica is answered when it catches up.
-func TestWaitForReplica(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		b := f.Replica("b")
-		b.Freeze()
-		rv := f.create("d/a")
-		f.Route(b)
-		time.AfterFunc(2*time.Second, b.Unfreeze)
-		a := f.get("/api/v1/configmaps?resourceVersion=" + rv)
-		if a.code != http.StatusOK || a.took != 2*time.Second {
-			t.Errorf("%d after %v", a.code, a.took)
-		}
 	})
 }
 

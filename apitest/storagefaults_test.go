@@ -44,64 +44,6 @@ func TestDropEvent(t *testing.T) {
 	})
 }
 
-// A type whose caches are filled again loses its watches and its window. Other types do not.
-func TestRefill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a")
-		f.touch("d/a") // 3
-		frozen := f.Replica("b")
-		frozen.Freeze()
-		w := f.watch(configMaps + "&resourceVersion=3")
-		other := f.watch("/api/v1/secrets?watch=1&resourceVersion=3")
-		if err := f.Refill("configmaps"); err != nil {
-			t.Fatal(err)
-		}
-		w.wantEnd(io.EOF)
-		f.watch(configMaps + "&resourceVersion=2").want("ERROR Expired")
-		f.touch("d/a")
-		f.watch(configMaps + "&resourceVersion=3").want("MODIFIED a@4")
-		must[string](t)(f.Create("secrets", configMap("d", "s")))
-		other.want("ADDED s@5")
-		f.Route(frozen)
-		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "3: d/a" {
-			t.Errorf("the frozen replica has %s", describe(l))
-		}
-		if err := f.Refill("nothing"); err == nil {
-			t.Error("a type that is not there was filled")
-		}
-	})
-}
-
-// Without progress notifications, only a change of a type moves its cache. The most recent state is
-// then read from the storage.
-func TestNoProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{NoProgress: true})
-		f.create("d/a") // 2
-		must[string](t)(f.Create("secrets", configMap("d", "s")))
-		f.Route(f.Replica("b")) // filled at 3
-		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "3: d/a" {
-			t.Errorf("the younger server: %s", describe(l))
-		}
-		f.Route(f.Replica(""))
-		for query, want := range map[string]string{
-			"?resourceVersion=0": "2: d/a", "?resourceVersion=3": "504 Timeout", "": "3: d/a",
-			"?resourceVersion=3&resourceVersionMatch=Exact": "504 Timeout", "?limit=5": "3: d/a",
-		} {
-			if l := f.list("/api/v1/configmaps" + query); describe(l) != want {
-				t.Errorf("the older server: %s: %s, want %s", query, describe(l), want)
-			}
-		}
-		w := f.watch(configMaps + "&resourceVersion=3")
-		f.touch("d/a")
-		w.want("MODIFIED a@4")
-		if l := f.list("/api/v1/configmaps?resourceVersion=3"); describe(l) != "4: d/a" {
-			t.Errorf("after a change: %s", describe(l))
-		}
-	})
-}
-
 func TestWatchTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{WatchTimeout: time.Minute})

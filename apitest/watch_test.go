@@ -117,17 +117,6 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-func TestNoBookmarkRepeatsTheStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		f.create("d/a")
-		a := f.get(configMaps + "&resourceVersion=2&allowWatchBookmarks=1&timeoutSeconds=200")
-		if a.body != "" {
-			t.Errorf("an idle watch that began at the last version got %s", a.body)
-		}
-	})
-}
-
 func TestWatchEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -164,26 +153,6 @@ func TestSlowWatchIsClosed(t *testing.T) {
 		}
 		if n != 1 {
 			t.Errorf("it got %d changes of 12, want the one that it held", n)
-		}
-	})
-}
-
-func TestWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{Window: 3})
-		f.create("d/a", "d/b", "d/c", "d/d", "d/e") // 2 to 6; the window holds 4, 5 and 6
-		for query, want := range map[string]string{ // each request by itself
-			"3": "ADDED c@4, ADDED d@5, ADDED e@6",
-			"2": "ERROR Expired",
-		} {
-			a := f.get(configMaps + "&timeoutSeconds=1&resourceVersion=" + query)
-			if got := frames(t, a.body); got != want {
-				t.Errorf("from %s: %s, want %s", query, got, want)
-			}
-		}
-		// A window is of one type: others do not push changes out of it.
-		if a := f.get("/api/v1/secrets?watch=1&timeoutSeconds=1&resourceVersion=1"); a.body != "" {
-			t.Errorf("secrets: %s", a.body)
 		}
 	})
 }

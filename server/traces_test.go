@@ -225,7 +225,7 @@ func (m *memory) Write(w servertrace.Write) (string, error) {
 // Fault asks the server for a fault as a request does.
 func (m *memory) Fault(text string) error {
 	answer := httptest.NewRecorder()
-	m.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/_faults/"+text, nil))
+	m.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/_faults/"+text, nil))
 	if answer.Code != http.StatusOK {
 		return errors.New(answer.Body.String())
 	}

@@ -73,30 +73,14 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// TestWait shows how long a read waits for a version, and what it gets then.
-func TestWait(t *testing.T) {
+// TestWaitEnds shows that a wait for a version ends with its context.
+func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := filled(t, Options{})
-		go func() {
-			<-time.After(2 * time.Second)
-			c.Progress(12)
-		}()
-		start := time.Now()
-		page, err := c.List(t.Context(), Query{ResourceVersion: "12"})
-		if err != nil || page.Version != 12 || time.Since(start) != 2*time.Second {
-			t.Errorf("list at 12: %v, %v after %v", page, err, time.Since(start))
-		}
-		start = time.Now()
-		_, err = c.List(t.Context(), Query{ResourceVersion: "14"})
-		seconds, retry := apierrors.SuggestsClientDelay(err)
-		if !apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "Too large resource version: 14, current: 12") || !retry || seconds != 1 || time.Since(start) != 3*time.Second {
-			t.Errorf("list at 14: %v after %v", err, time.Since(start))
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := c.WaitFor(ctx, 14); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a wait whose context ends: %v", err)
+		if err := filled(t, Options{}).WaitFor(ctx, 14); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
 		}
 	})
 }
@@ -168,29 +152,6 @@ func TestNextOfNothing(t *testing.T) {
 		if len(events) != limit || more != (limit == 0) || err != nil {
 			t.Errorf("the next %d: %v, more: %v, %v", limit, events, more, err)
 		}
-	}
-}
-
-// TestReady shows what a reader gets while the source is gone.
-func TestReady(t *testing.T) {
-	t.Parallel()
-	c := New(Options{})
-	if _, err := c.List(t.Context(), Query{ResourceVersion: "0"}); !apierrors.IsTooManyRequests(err) {
-		t.Errorf("list before the cache is filled: %v", err)
-	}
-	if err := c.Fill(10, nil); err != nil {
-		t.Fatal(err)
-	}
-	w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Lose()
-	if _, _, err := w.Next(10); !errors.Is(err, ErrRestarted) {
-		t.Errorf("a watch whose cache has lost its source: %v", err)
-	}
-	if _, err := c.Watch(t.Context(), WatchQuery{Version: 10}); !apierrors.IsTooManyRequests(err) {
-		t.Errorf("watch without a source: %v", err)
 	}
 }
 
