@@ -46,6 +46,11 @@ var relayDiffers = map[string]string{
 // byte.
 func TestTrace(t *testing.T) {
 	each(t, "", func(t *testing.T, name string, src []byte, f *servertrace.File) {
+		for _, server := range f.Servers {
+			if !slices.Contains([]string{"apitest", "relay", "kube-apiserver"}, server) {
+				t.Errorf("there is no server %s", server)
+			}
+		}
 		text := strings.Join(playInMemory(t, f, f.Servers[0]), "\n") + "\n"
 		if *update {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
@@ -150,19 +155,14 @@ type memory struct {
 	read *http.Client
 }
 
-// start starts a server with options such as "window=3 no-progress". A relay has a window that
-// shrinks if there is most=N, too.
+// start starts a server with the options of a trace. Only the window of a relay can shrink.
 func start(t *testing.T, name, options string) (servertrace.Server, error) {
 	var least, most int
-	var opts apitest.Options
-	for option := range strings.FieldsSeq(options) {
-		n, _ := fmt.Sscanf(option, "window=%d", &least)
-		m, _ := fmt.Sscanf(option, "most=%d", &most)
-		if opts.NoProgress = option == "no-progress"; n+m == 0 && !opts.NoProgress {
-			return nil, fmt.Errorf("%s: want window=N, most=N or no-progress", option)
-		}
+	n, _ := fmt.Sscanf(options, "window=%d most=%d", &least, &most) // it reads what there is
+	opts := apitest.Options{Window: max(least, most), NoProgress: options == "no-progress"}
+	if n == 0 && options != "" && !opts.NoProgress {
+		return nil, errors.New("want window=N, window=N most=N or no-progress")
 	}
-	opts.Window = max(least, most)
 	server, listener := apitest.StartInMemory(t, opts)
 	dial := listener.Dial
 	if name == "relay" {
@@ -173,23 +173,21 @@ func start(t *testing.T, name, options string) (servertrace.Server, error) {
 	return &memory{server, &http.Client{Transport: connections}}, nil
 }
 
-// startRelay starts a relay of everything that the server has.
+// startRelay starts a relay of ConfigMaps, which passes on what asks for other types.
 func startRelay(t *testing.T, upstream *apitest.Listener, cache watchcache.Options) (dial func(context.Context, string, string) (net.Conn, error)) {
 	client, err := transport.NewClient(transport.Config{Server: upstream.URL, Dial: upstream.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	opts := relay.Options{
-		Cache: cache, Authorize: relay.AllowAll, PassOn: true,
-		Authenticate: func(*http.Request) (*relay.User, error) { return &relay.User{Name: "reader"}, nil },
-	}
 	configMaps, err := discovery.Resolve(t.Context(), client, "configmaps")
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Resources = []discovery.Resource{*configMaps}
-	r, err := relay.New(client, opts)
+	r, err := relay.New(client, relay.Options{
+		Resources: []discovery.Resource{*configMaps}, Cache: cache, PassOn: true, Authorize: relay.AllowAll,
+		Authenticate: func(*http.Request) (*relay.User, error) { return &relay.User{Name: "reader"}, nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
