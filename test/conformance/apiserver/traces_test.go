@@ -60,7 +60,7 @@ func TestServerTraces(t *testing.T) {
 func playReal(t *testing.T, c *cluster.Cluster, s *side, f *servertrace.File, name string) (diff string) {
 	t.Helper()
 	for attempt := range 4 {
-		one := &real{T: t, cluster: c, side: s, namespace: fmt.Sprintf("%s-%d", name, attempt), future: make(map[uint64]uint64)}
+		one := &kube{T: t, cluster: c, side: s, namespace: fmt.Sprintf("%s-%d", name, attempt), future: make(map[uint64]uint64)}
 		s.send(t, post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, one.namespace)))
 		got, err := servertrace.Play(f, one.start)
 		if err != nil {
@@ -74,9 +74,9 @@ func playReal(t *testing.T, c *cluster.Cluster, s *side, f *servertrace.File, na
 	return diff
 }
 
-// real is a kube-apiserver that has the versions of a trace: 1 is the version at its beginning, and
+// kube is a kube-apiserver that has the versions of a trace: 1 is the version at its beginning, and
 // each write adds 1. What is written between by others has the version before.
-type real struct {
+type kube struct {
 	*testing.T
 	*side
 	cluster   *cluster.Cluster
@@ -91,7 +91,7 @@ type real struct {
 // span are the versions of etcd that are one version of a trace.
 type span struct{ first, last uint64 }
 
-func (r *real) start(options string) (servertrace.Server, error) {
+func (r *kube) start(options string) (servertrace.Server, error) {
 	now, err := r.cluster.CurrentRevision(r.Context())
 	r.known = []span{{uint64(now), uint64(now)}}
 	if options != "" {
@@ -101,13 +101,13 @@ func (r *real) start(options string) (servertrace.Server, error) {
 }
 
 // undisturbed reports whether nobody else has written.
-func (r *real) undisturbed() bool {
+func (r *kube) undisturbed() bool {
 	now, err := r.cluster.CurrentRevision(r.Context())
 	return err == nil && !r.others && r.known[len(r.known)-1].last == uint64(now)
 }
 
 // toReal returns the version of etcd for that of a trace.
-func (r *real) toReal(version uint64) uint64 {
+func (r *kube) toReal(version uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	newest := uint64(len(r.known))
@@ -123,7 +123,7 @@ func (r *real) toReal(version uint64) uint64 {
 }
 
 // toTrace returns the version of a trace for one of etcd.
-func (r *real) toTrace(version uint64) uint64 {
+func (r *kube) toTrace(version uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v, ok := r.future[version]; ok {
@@ -139,7 +139,7 @@ func (r *real) toTrace(version uint64) uint64 {
 var asked = regexp.MustCompile(`resourceVersion=(\d+)`)
 
 // Read sends a request with the versions of etcd, and returns the answer with those of the trace.
-func (r *real) Read(req *http.Request) (*http.Response, error) {
+func (r *kube) Read(req *http.Request) (*http.Response, error) {
 	query := asked.ReplaceAllStringFunc(req.URL.RawQuery, func(text string) string {
 		n, _ := strconv.ParseUint(strings.TrimPrefix(text, "resourceVersion="), 10, 64) // the expression has digits
 		return fmt.Sprintf("resourceVersion=%d", r.toReal(n))
@@ -154,7 +154,7 @@ func (r *real) Read(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &translated{ReadCloser: resp.Body, lines: bufio.NewReader(resp.Body), real: r}
+	resp.Body = &translated{ReadCloser: resp.Body, lines: bufio.NewReader(resp.Body), of: r}
 	return resp, nil
 }
 
@@ -162,7 +162,7 @@ func (r *real) Read(req *http.Request) (*http.Response, error) {
 type translated struct {
 	io.ReadCloser
 	lines *bufio.Reader
-	real  *real
+	of    *kube
 
 	rest, before []byte // of the line that is read, and the one before
 }
@@ -175,7 +175,7 @@ func (b *translated) Read(p []byte) (n int, err error) {
 		b.rest = answered.ReplaceAllFunc(b.rest, func(text []byte) []byte {
 			m := answered.FindSubmatch(text)
 			v, _ := strconv.ParseUint(string(m[2]), 10, 64) // the expression has digits
-			return fmt.Appendf(m[1], "%d", b.real.toTrace(v))
+			return fmt.Appendf(m[1], "%d", b.of.toTrace(v))
 		})
 		if bytes.HasPrefix(b.rest, []byte(`{"type":"BOOKMARK"`)) && bytes.Equal(b.rest, b.before) {
 			b.rest = nil // the last one may come twice, see server/README.md
@@ -190,7 +190,7 @@ func (b *translated) Read(p []byte) (n int, err error) {
 }
 
 // Write sends a write. Every write of an object has one version.
-func (r *real) Write(w servertrace.Write) (string, error) {
+func (r *kube) Write(w servertrace.Write) (string, error) {
 	resource, group, custom := strings.Cut(w.Resource, ".")
 	path := "/api/v1/namespaces/"
 	if custom {
@@ -228,7 +228,7 @@ func (r *real) Write(w servertrace.Write) (string, error) {
 }
 
 // Fault does the same to the real server. Its window begins anew when it is started again.
-func (r *real) Fault(text string) error {
+func (r *kube) Fault(text string) error {
 	var err error
 	switch text {
 	case "compact", "compact?resource=configmaps":
@@ -260,7 +260,7 @@ func (r *real) Fault(text string) error {
 }
 
 // Settle waits for the lines that apitest gave, and then for a moment, in which no other may come.
-func (r *real) Settle(want int, came func() int) {
+func (r *kube) Settle(want int, came func() int) {
 	for begin := time.Now(); came() < want && time.Since(begin) < 20*time.Second; {
 		<-time.After(5 * time.Millisecond)
 	}
