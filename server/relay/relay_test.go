@@ -160,33 +160,6 @@ func TestMetadataOnly(t *testing.T) {
 	})
 }
 
-func TestWatches(t *testing.T) {
-	t.Parallel()
-	play(t, Options{}, func(r *rig) {
-		first := r.create("a", "n1")
-		r.create("b", "n2")
-		const initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-		for _, tt := range []struct {
-			query string
-			n     int
-			want  string
-		}{
-			{"resourceVersion=" + first, 1, "ADDED b@3"},
-			{"resourceVersion=0", 2, "ADDED a@2, ADDED b@3"},
-			{initial, 3, "ADDED a@2, ADDED b@3, BOOKMARK @3"},
-			{initial + "&resourceVersion=0", 3, "ADDED a@2, ADDED b@3, BOOKMARK @3"},
-			{initial + "&fieldSelector=spec.nodeName%3Dn1", 2, "ADDED a@2, BOOKMARK @3"},
-			{initial + "&fieldSelector=spec.nodeName%3Dnone", 1, "BOOKMARK @3"},
-			{"resourceVersion=" + first + "&timeoutSeconds=5&allowWatchBookmarks=true", 3, "ADDED b@3, BOOKMARK @3, EOF"},
-			{"resourceVersion=1&timeoutSeconds=5", 3, "ADDED a@2, ADDED b@3, EOF"},
-		} {
-			if got := r.watch(tt.query).next(tt.n); got != tt.want {
-				t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
-			}
-		}
-	})
-}
-
 // TestIdleWatch shows that an idle watch over HTTP/2 lasts, although net/http resets a stream at
 // its write deadline even if nothing is written.
 func TestIdleWatch(t *testing.T) {
