@@ -80,7 +80,7 @@ func (m *Mutations) Check() {
 		now := fieldsOf(n.object)
 		if changes := compare(n.fields, now); len(changes) > 0 {
 			what := reflect.Indirect(reflect.ValueOf(n.object)).Type().Name()
-			m.t.Error(fmt.Sprintf("%s %s at resourceVersion %s: somebody wrote to %s", what, n.key, n.version, strings.Join(changes, "; ")))
+			m.t.Errorf("%s %s at resourceVersion %s: somebody wrote to %s", what, n.key, n.version, strings.Join(changes, "; "))
 		}
 		n.fields = now
 	}

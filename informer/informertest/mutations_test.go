@@ -34,6 +34,9 @@ type recorder struct {
 func (r *recorder) Helper()          {}
 func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Error(a ...any)   { r.failures = append(r.failures, fmt.Sprint(a...)) }
+func (r *recorder) Errorf(format string, a ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, a...))
+}
 
 func (r *recorder) end() {
 	for _, f := range slices.Backward(r.cleanups) {
