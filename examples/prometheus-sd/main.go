@@ -1,4 +1,4 @@
-// Prometheus-sd tells Prometheus what to scrape: the Pods and Services that have the annotation
+// Prometheus-sd tells Prometheus what to scrape: the Pods that have the annotation
 // prometheus.io/scrape: "true". Prometheus asks for the list over HTTP, and gets it from memory.
 //
 //	kubectl proxy &
@@ -24,7 +24,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -33,7 +32,6 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -53,16 +51,6 @@ type Pod struct {
 	} `json:"status"`
 }
 
-// Service has the fields of a Service that this program uses.
-type Service struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Ports []struct {
-			Port int `json:"port"`
-		} `json:"ports"`
-	} `json:"spec"`
-}
-
 // Group is what Prometheus wants: addresses, and labels that they have in common.
 type Group struct {
 	Targets []string          `json:"targets"`
@@ -70,10 +58,7 @@ type Group struct {
 }
 
 // Discovery serves the list.
-type Discovery struct {
-	pods     *informer.Informer[*Pod]
-	services *informer.Informer[*Service]
-}
+type Discovery struct{ *informer.Informer[*Pod] }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -106,30 +91,19 @@ func run(ctx context.Context, server string) error {
 
 // NewDiscovery returns a Discovery that has not started.
 func NewDiscovery(client *transport.Client) (*Discovery, error) {
-	podList, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*Pod]{})
-	serviceList, err2 := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "services"}, listwatch.Options[*Service]{})
-	if err := errors.Join(err, err2); err != nil {
+	pods, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*Pod]{})
+	if err != nil {
 		return nil, err
 	}
-	return &Discovery{informer.New(podList, informer.Options[*Pod]{}), informer.New(serviceList, informer.Options[*Service]{})}, nil
+	return &Discovery{informer.New(pods, informer.Options[*Pod]{})}, nil
 }
 
-// Run keeps both caches in step until ctx ends, and returns why it ended.
-func (d *Discovery) Run(ctx context.Context) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	var both sync.WaitGroup
-	both.Go(func() { fail(d.pods.Run(ctx)) })
-	both.Go(func() { fail(d.services.Run(ctx)) })
-	both.Wait()
-	return context.Cause(ctx)
-}
-
-// ServeHTTP answers with the list. Until the caches have synced, it answers with an error, and
+// ServeHTTP answers with the list. Until the cache has synced, it answers with an error, and
 // Prometheus goes on with the list that it had. If Prometheus got an empty list, it would stop
 // scraping everything.
 func (d *Discovery) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	if !d.pods.HasSynced() || !d.services.HasSynced() {
-		http.Error(w, "the first lists have not come", http.StatusServiceUnavailable)
+	if !d.HasSynced() {
+		http.Error(w, "the first list has not come", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -138,58 +112,33 @@ func (d *Discovery) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Groups returns a group for each Pod and Service that is to be scraped.
+// Groups returns a group for each Pod that is to be scraped. The port is the one in the annotation;
+// without one, all ports that the Pod declares are used.
 func (d *Discovery) Groups() []Group {
 	groups := []Group{} // null would be no list
-	for _, pod := range d.pods.Store().All() {
-		if pod.Status.PodIP == "" || pod.Status.Phase != "Running" {
+	for _, pod := range d.Store().All() {
+		annotations := pod.Annotations
+		if annotations["prometheus.io/scrape"] != "true" || pod.Status.PodIP == "" || pod.Status.Phase != "Running" {
 			continue
 		}
-		var ports []int
-		for _, c := range pod.Spec.Containers {
-			for _, p := range c.Ports {
-				ports = append(ports, p.ContainerPort)
+		group := Group{Labels: map[string]string{
+			"namespace":        pod.Namespace,
+			"pod":              pod.Name,
+			"__scheme__":       cmp.Or(annotations["prometheus.io/scheme"], "http"),
+			"__metrics_path__": cmp.Or(annotations["prometheus.io/path"], "/metrics"),
+		}}
+		if port := annotations["prometheus.io/port"]; port != "" {
+			group.Targets = []string{net.JoinHostPort(pod.Status.PodIP, port)}
+		} else {
+			for _, c := range pod.Spec.Containers {
+				for _, p := range c.Ports {
+					group.Targets = append(group.Targets, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(p.ContainerPort)))
+				}
 			}
 		}
-		groups = appendGroup(groups, pod, "pod", pod.Status.PodIP, ports)
-	}
-	for _, service := range d.services.Store().All() {
-		var ports []int
-		for _, p := range service.Spec.Ports {
-			ports = append(ports, p.Port)
+		if group.Targets != nil {
+			groups = append(groups, group)
 		}
-		groups = appendGroup(groups, service, "service", service.Name+"."+service.Namespace+".svc", ports)
 	}
 	return groups
-}
-
-// annotated is an object that has annotations.
-type annotated interface {
-	object.Object
-	GetAnnotations() map[string]string
-}
-
-// appendGroup appends the group of an object, if its annotations ask for that. The port is the one
-// in the annotation; without one, all ports that the object declares are used.
-func appendGroup(groups []Group, obj annotated, kind, host string, ports []int) []Group {
-	annotations := obj.GetAnnotations()
-	if annotations["prometheus.io/scrape"] != "true" {
-		return groups
-	}
-	if port, err := strconv.Atoi(annotations["prometheus.io/port"]); err == nil {
-		ports = []int{port}
-	}
-	group := Group{Labels: map[string]string{
-		"namespace":        obj.GetNamespace(),
-		kind:               obj.GetName(),
-		"__scheme__":       cmp.Or(annotations["prometheus.io/scheme"], "http"),
-		"__metrics_path__": cmp.Or(annotations["prometheus.io/path"], "/metrics"),
-	}}
-	for _, port := range ports {
-		group.Targets = append(group.Targets, net.JoinHostPort(host, strconv.Itoa(port)))
-	}
-	if group.Targets == nil {
-		return groups
-	}
-	return append(groups, group)
 }
