@@ -5,18 +5,17 @@
 // program keeps a copy in a place of its own.
 //
 //	cd durable
-//	go run ./examples/sink --namespace default configmaps.json
-//	go run ./examples/sink --server http://127.0.0.1:8001 configmaps.json    # kubectl proxy
+//	go run ./examples/sink configmaps.json
 //
-// It ends with SIGINT or SIGTERM.
+// It uses your kubeconfig, and ends with SIGINT or SIGTERM.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,33 +28,23 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: sink FILE")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{})
+	if err == nil {
+		err = run(ctx, config, os.Args[1], os.Stdout)
+	}
 	stop()
-	switch {
-	case errors.Is(err, context.Canceled): // a signal
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "sink:", err)
-		os.Exit(1)
+	if !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
 	}
 }
 
-// run mirrors until ctx ends.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("sink", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	kubeconfig := flags.String("kubeconfig", "", "path of the kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
-	server := flags.String("server", "", "`URL` of an API server that wants no credentials; no kubeconfig is read")
-	namespace := flags.String("namespace", "", "`name` of the only namespace to mirror (default all)")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() != 1 {
-		return errors.New("want one argument, the file of the copy")
-	}
-
-	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
+// run mirrors into a file until ctx ends.
+func run(ctx context.Context, config transport.Config, file string, out io.Writer) error {
+	client, err := transport.NewClient(config)
 	if err != nil {
 		return err
 	}
@@ -66,19 +55,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	opts := listwatch.Options[*listwatch.Raw]{Namespace: *namespace, Drop: []string{"metadata.managedFields"}}
+	opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}
 	configMaps, err := listwatch.New(client, gvr, opts)
 	if err != nil {
 		return err
 	}
-	to := NewCopy[*listwatch.Raw](flags.Arg(0))
+	to := NewCopy[*listwatch.Raw](file)
 	defer func() { _ = to.Close() }() // what is committed is on the disk
 	mirror, err := durable.New(configMaps, to, durable.Options{
 		Identify: identify,                                  // another cluster may come under the same address
 		Stream:   durable.StreamOf(cluster, gvr, opts, "1"), // of another shape would be, for example, rows with a column for the labels
 		Trace: &durable.Trace{
 			Commit: func(c durable.Commit) {
-				_, _ = fmt.Fprintf(stdout, "version %s: %d changes\n", c.Point.Version, c.Changes)
+				_, _ = fmt.Fprintf(out, "version %s: %d changes\n", c.Point.Version, c.Changes)
 			},
 		},
 	})

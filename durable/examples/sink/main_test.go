@@ -18,6 +18,7 @@ import (
 	"github.com/relist-go/relist/durable/durabletest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
 )
 
 // rowsOf reads the rows of a file, as another program does.
@@ -100,7 +101,7 @@ func start(t *testing.T, url, file string) (lines *bufio.Scanner, stop func()) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"--server", url, file}, w, io.Discard)
+		done <- run(ctx, transport.Config{Server: url}, file, w)
 		_ = w.Close()
 	}()
 	return bufio.NewScanner(r), func() {
