@@ -66,7 +66,7 @@ var ofServers = []mutation{
 		dir:  watchcache,
 		edits: one("\tif version > c.version {\n",
 			"\tif false {\n"),
-		trace: "idle-progress",
+		trace: "bookmarks",
 	},
 	{
 		what: "obey a limit at version 0",
