@@ -53,6 +53,9 @@ func Parse(name string, src []byte) (*File, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s:%d: the last line does not end", name, strings.Count(text, "\n")+1)
 	}
+	if strings.HasPrefix(text, "# server: ") {
+		return nil, f.errorAt(0, errors.New("this trace is for servers, and go test ./server plays it; here clients are played"))
+	}
 	p := parser{of: configMaps}
 	for text := range strings.SplitSeq(text, "\n") {
 		l, err := p.line(text)

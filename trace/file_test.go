@@ -31,6 +31,7 @@ func TestParseErrors(t *testing.T) {
 		{"start verify=0s\n", `start: verify: "0s" is not a time`},
 		{"start kind=\n", "a kind cannot be empty"},
 		{"start headers=Accept,\n", "a name is empty"},
+		{"# server: apitest\n\nstart\n", "this trace is for servers"},
 		{"start random=0.5,1\n", `random=0.5,1: "1" is not a number from 0 to below 1`},
 		{"start transport=http3\n", "transport=http3: want http1, http2 or websocket"},
 		{"start transport=\n", "transport=: want http1, http2 or websocket"},
