@@ -18,6 +18,7 @@ import (
 // pair is what such a run knows of its server.
 type pair struct {
 	unasked string            // why the last line was not sent; "" if it was
+	open    string            // what the client has open after it
 	version string            // of the newest list or event
 	objects map[string]string // what the server has by then: versions by key
 }
@@ -93,6 +94,19 @@ func (p *pair) held() (lines []string) {
 	return lines
 }
 
+// open says which request of the client is open.
+func (r *run) open() string {
+	switch newest, err := r.peer.newest(); {
+	case err != nil:
+		return "it has no request open"
+	case newest.started:
+		return "its watch is open"
+	case newest.wish.watch:
+		return "it has asked for a watch"
+	}
+	return "it has asked for a list"
+}
+
 // unasked says why no request of the client is answered by a line of the server; "" if one is.
 func (r *run) unasked(s stimulus) string {
 	newest, err := r.peer.newest()
@@ -101,32 +115,32 @@ func (r *run) unasked(s stimulus) string {
 	switch s := s.(type) {
 	case *list:
 		if !waits || newest.wish.watch {
-			return "it asks for no list"
+			return r.open()
 		}
 		if object.Older(s.version, newest.wish.version) {
 			return "it wants a list that is not older than " + newest.wish.version
 		}
 	case open, upgrade:
 		if !waits || !newest.wish.watch {
-			return "it asks for no watch"
+			return r.open()
 		}
 	case *reply:
 		if !waits {
-			return "it asks for nothing"
+			return r.open()
 		}
 		return newest.wish.refused(string(s.body))
 	case *chunk:
 		if !streams {
-			return "it has no watch"
+			return r.open()
 		}
 		return stream.wish.event(s.data)
 	case eof, closing:
 		if !streams {
-			return "it has no watch"
+			return r.open()
 		}
 	case cut, reset:
 		if err != nil {
-			return "it has no request open"
+			return r.open()
 		}
 	}
 	return ""
@@ -159,9 +173,9 @@ func (w *wish) event(data []byte) string {
 		}
 		return ""
 	case !object.IsAnyVersion(w.version) && !object.Older(w.after, version):
-		return "its watch begins after " + w.after
+		return "its watch brings what is newer than " + w.after
 	case object.IsAnyVersion(w.version) && !brought && e.Type != "ADDED":
-		return "its watch began with what existed, and did not have " + key
+		return "its watch begins with what exists, and this happened before"
 	case object.IsAnyVersion(w.version) && brought && !object.Older(was, version):
 		return fmt.Sprintf("its watch has brought %s@%s", key, was)
 	}

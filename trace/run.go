@@ -96,6 +96,9 @@ func (r *run) play(s stimulus) error {
 	synctest.Wait()
 	err := r.observe()
 	_, watches := r.peer.streaming()
+	if r.pair != nil {
+		r.pair.open = r.open()
+	}
 	r.record.played(r.client, r.pair, watches)
 	return err
 }

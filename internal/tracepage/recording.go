@@ -45,9 +45,10 @@ type Moment struct {
 	Store []string `json:"store,omitempty"`
 
 	// Of a trace for two programs: why the server did not send the line to this one, what the
-	// server has, and whether the client has a watch open.
+	// server has, which request of the client is open, and whether a watch is.
 	Unasked string   `json:"unasked,omitempty"`
 	Server  []string `json:"server,omitempty"`
+	Open    string   `json:"open,omitempty"`
 	Watches bool     `json:"watches,omitempty"`
 
 	End time.Duration `json:"-"` // since the start of the run
