@@ -59,7 +59,7 @@ func request(target string) (text, detail string) {
 	case q.Get("watch") == "true":
 		text = "watch"
 		if version == "" {
-			detail = "from now " + detail
+			detail = "without a version " + detail
 		}
 	case key != "" && exact:
 		text, detail = "history check", key+" exactly at "+version
