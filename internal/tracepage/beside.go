@@ -10,9 +10,11 @@ import (
 // beside is the data of a page that shows two runs of one file.
 type beside struct {
 	Sides []*Recording `json:"sides"` // the client that is wrong, and the one to compare it with
-	Mark  int          `json:"mark"`  // the step from which on they differ
+	Mark  int          `json:"mark"`  // the step whose comment begins with "Here: "; -1 if there is none
 
-	Verdict []string `json:"verdict"` // of each
+	Lost     bool     `json:"lost"`    // the wrong client does not have what the server has
+	Verdict  []string `json:"verdict"` // of each
+	Requests string   `json:"requests"`
 }
 
 // HTMLBeside returns a page that steps through two runs of one file at once, whole in itself.
@@ -21,43 +23,31 @@ func HTMLBeside(wrong, right *Recording) []byte {
 	if slices.Compare(wrong.sent(), right.sent()) > 0 {
 		whole = "has lost nothing, but has asked for more"
 	}
-	return page(wrong.Program+" beside "+right.Program, wrong.Purpose, part("beside.html"), part("beside.js")+part("wire.js"), beside{
-		Sides: []*Recording{wrong, right}, Mark: mark(wrong, right),
-		Verdict: []string{wrong.verdict(whole), right.verdict("has what the server has")},
+	return page(wrong.Program+" beside "+right.Program, nil, part("beside.html"), part("beside.js")+part("wire.js"), beside{
+		Sides: []*Recording{wrong, right},
+		Mark:  slices.IndexFunc(wrong.Steps, func(s Step) bool { return strings.HasPrefix(s.Note, "Here: ") }),
+		Lost:  len(wrong.faults()) > 0, Verdict: []string{wrong.verdict(whole), right.verdict("has what the server has")},
+		Requests: fmt.Sprintf("Requests of %s: %s. Requests of %s: %s.", wrong.Program, requests(wrong.sent()), right.Program, requests(right.sent())),
 	})
 }
 
-// mark returns the first step from which on the wrong client lacks what the other one has: objects
-// of the server, or a watch. If it lacks nothing at the end, mark returns the first line of the
-// server that only one of the two is sent, after the wrong one has its first objects; -1 if there
-// is none.
-func mark(wrong, right *Recording) int {
-	lacks := func(i int) bool {
-		w, r := wrong.Steps[i], right.Steps[i]
-		return !slices.Equal(w.Store, w.Server) && !slices.Equal(w.Store, r.Store) || r.Watches && !w.Watches
+// verdict says how what a client has at the end differs from what the server has. whole is for a
+// client that has everything.
+func (r *Recording) verdict(whole string) string {
+	if faults := r.faults(); len(faults) > 0 {
+		whole = strings.Join(faults, ", and ")
 	}
-	at := len(wrong.Steps) - 1
-	for lacks(at) && lacks(at-1) { // not before the first step, after which nobody has anything
-		at--
-	}
-	if lacks(at) {
-		return at
-	}
-	same := slices.IndexFunc(wrong.Steps, func(s Step) bool { return len(s.Store) > 0 })
-	for at = same + 1; at < len(wrong.Steps); at++ {
-		if (wrong.Steps[at].Unasked == "") != (right.Steps[at].Unasked == "") {
-			return at
-		}
-	}
-	return -1
+	return fmt.Sprintf("At the end, %s %s.", r.Program, whole)
 }
 
-// verdict says how what a client has at the end differs from what the server has, and what it has
-// sent. whole is for a client that has everything.
-func (r *Recording) verdict(whole string) string {
+// requests says what a client has sent.
+func requests(sent []int) string {
+	return fmt.Sprintf("%d for lists and %d for watches, %d refused", sent[0], sent[1], sent[2])
+}
+
+func (r *Recording) faults() (faults []string) {
 	end := r.Steps[len(r.Steps)-1]
 	held, server := versions(end.Store), versions(end.Server)
-	var faults []string
 	for _, key := range slices.Sorted(maps.Keys(held)) {
 		switch version, there := server[key]; {
 		case !there:
@@ -74,12 +64,7 @@ func (r *Recording) verdict(whole string) string {
 	if !end.Watches {
 		faults = append(faults, "has no watch, so it will hear of no change")
 	}
-	if len(faults) == 0 {
-		faults = append(faults, whole)
-	}
-	sent := r.sent()
-	return fmt.Sprintf("At the end, %s %s. Requests: %d for lists and %d for watches; %d refused.",
-		r.Program, strings.Join(faults, ", and "), sent[0], sent[1], sent[2])
+	return faults
 }
 
 // sent counts the requests for lists and for watches, and how many the server has refused.

@@ -23,7 +23,8 @@ var Programs = map[string]trace.Program{
 	"naive-slow":              program(slow),
 	"naive-swapped":           program(swapped),
 	"naive-patient":           program(patient),
-	"naive-one-type":          program(oneType),
+	"naive-ignored-deletion":  program(ignoredDeletion),
+	"naive-list-at-zero":      program(withoutBookmarks), // where that fault of it is shown
 }
 
 // lastSeen remembers the version of the last event, and opens the next watch there.
@@ -205,8 +206,8 @@ func patient(ctx context.Context, c *client) error {
 	}
 }
 
-// oneType is told of a deletion that nobody saw, and ignores it.
-func oneType(ctx context.Context, c *client) error {
+// ignoredDeletion is told of a deletion that nobody saw, and ignores it.
+func ignoredDeletion(ctx context.Context, c *client) error {
 	c.typed = true
 	return withoutBookmarks(ctx, c)
 }

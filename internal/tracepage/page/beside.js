@@ -2,35 +2,47 @@
 
 // acts says what a client does in a step, in words.
 function acts(side, n) {
-  const step = side.steps[n];
+  const step = side.steps[n], resume = step.state?.resume;
   if (step.unasked) return ['is not sent this line: ' + step.unasked];
-  const verbs = { request: 'asks for a', end: 'ends the request:', pop: 'tells its program:', backoff: 'waits:', note: 'says:', ping: 'sends a' };
-  const did = side.marks.filter(m => m.step === n && m.to !== 'client' && m.kind in verbs).map(m => `${verbs[m.kind]} ${m.text} ${m.detail || ''}`);
-  if (step.state && step.state.resume !== side.steps[n - 1]?.state?.resume) did.push('has everything up to version ' + step.state.resume);
+  const verbs = { request: 'asks for a', end: 'ends its request:', pop: 'tells its program:', backoff: 'waits:', note: 'says:', ping: 'sends a' };
+  const did = side.marks.filter(m => m.step === n && m.to !== 'client' && m.kind in verbs).map(m => {
+    const text = [verbs[m.kind], m.text, m.detail].filter(Boolean).join(' ').replace('watch resourceVersion=', 'watch from ').replace(': close by the client', '');
+    const from = text.match(/watch from (\d+)/);
+    return !from || !resume || from[1] === resume ? text : text + ', earlier than it needs, to see whether the server still has the same history';
+  });
+  if (resume && resume !== side.steps[n - 1]?.state?.resume) did.push('has everything up to version ' + resume);
   if (did.length === 0) did.push(step.text[0].startsWith('< ') ? 'is sent this line, and does nothing more' : 'does nothing');
   return did;
 }
 
-// held compares what a client has with what the server has.
+// request says which request of a client is open, and when a client without one asks again.
+function request(side, n) {
+  const step = side.steps[n], again = side.marks.find(m => m.kind === 'request' && m.step > n);
+  const waits = step.open === 'it has no request open' && again;
+  return `It${step.open.slice(2)}${waits ? ', and asks again at ' + again.at : ''}.`;
+}
+
+// held compares what a client's program knows with what the server has.
 function held(step) {
   const versions = lines => new Map((lines || []).map(line => line.split('@')));
   const has = versions(step.store), server = versions(step.server);
   const rows = [...has].map(([key, version]) => {
     const now = server.get(key);
     if (now === version) return node('li', '', `${key}@${version}`);
-    return node('li', now ? 'changed' : 'gone', `${key}@${version}`, node('b', '', now ? 'out of date' : 'kept: it was deleted'));
+    return node('li', now ? 'changed' : 'gone', `${key}@${version}`, node('b', '', now ? 'out of date' : 'kept: the server has deleted it'));
   });
-  for (const [key, version] of server) if (!has.has(key)) rows.push(node('li', 'gone', `${key}@${version}`, node('b', '', 'missing')));
+  for (const [key, version] of server) if (!has.has(key)) rows.push(node('li', 'unknown', `${key}@${version}`, node('b', '', 'not known')));
   return rows.length ? rows : [node('li', 'none', 'Nothing.')];
 }
 
 function draw(step, before, scroll) {
   showLines({ ...step, came: [] });
-  $('mark').hidden = at !== data.mark;
+  $('note').classList.toggle('here', at === data.mark);
+  document.body.classList.toggle('begun', at > 0);
   $('sides').replaceChildren(...data.sides.map(side => {
     const s = side.steps[at], list = (name, ...rows) => node('ul', name, ...rows);
     return node('section', '', node('h2', '', side.program), list('acts', ...acts(side, at).map(text => node('li', '', text))),
-      node('h3', '', 'Holds'), list('items', ...held(s)), node('p', 'none', s.watches ? 'Its watch is open.' : 'It has no open watch.'));
+      node('h3', '', 'Its program knows'), list('items', ...held(s)), node('p', 'none', request(side, at)));
   }));
   items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing, as far as it has said.');
   showWire(at, scroll);
@@ -40,16 +52,22 @@ function draw(step, before, scroll) {
 }
 
 function begin() {
+  for (const step of data.sides.flatMap(side => side.steps)) {
+    for (const of of ['store', 'server']) step[of] = step[of]?.map(line => line.replace(/^default\//, ''));
+  }
+  $('cause').replaceChildren(...trace.purpose.map(text => node('p', '', text)));
   $('verdict').textContent = data.verdict[0];
+  $('verdict').className = data.lost ? 'lost' : 'costs';
   $('right').textContent = data.verdict[1];
-  $('to-mark').textContent = `Go to step ${data.mark + 1}: from there on they differ`;
+  $('requests').textContent = data.requests;
+  $('to-mark').textContent = `Go to step ${data.mark + 1}: where it goes wrong`;
   $('to-mark').hidden = data.mark < 0;
   $('to-mark').href = '#' + (data.mark + 1);
   steps.forEach((step, n) => {
     const asked = data.sides.filter(side => !side.steps[n].unasked);
     const only = ['neither asks', 'only ' + asked[0]?.program, ''][asked.length];
     const button = node('button', '', node('span', 'time', n && steps[n - 1].at === step.at ? '' : step.at),
-      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), only ? node('span', 'only', only) : '', n === data.mark ? node('b', '', 'they differ') : ''));
+      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), only ? node('span', 'only side' + data.sides.indexOf(asked[0]), only) : '', n === data.mark ? node('b', '', 'here') : ''));
     button.type = 'button';
     button.onclick = () => show(n, false);
     const li = node('li', n === data.mark ? 'fault' : '', button);

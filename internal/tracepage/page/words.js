@@ -16,6 +16,14 @@ const words = {
   expired: 'the server no longer has the events after a version (410)',
   tooLarge: 'the server has not reached a version yet',
   Replaced: 'an object of a list is handed over',
+  Listed: 'the same, in the words of a naive client',
+  MissedDeletion: 'no event reported this deletion: the naive client hands it over as another type than a deletion that it was sent',
+  'rv=': 'the version of a list',
+  '< 101': 'the server accepts a watch over WebSocket',
+  '< close 1000': 'the server ends the WebSocket in good order',
+  '< eof': 'the server ends its answer in good order',
+  '< cut': 'the connection breaks',
+  sleep: 'time passes',
 };
 
 // explain shows what the words of a text mean.

@@ -177,7 +177,7 @@ func TestAccessible(t *testing.T) {
 		for _, page := range []string{
 			"testdata/expired.html#14", "testdata/incident-too-large.html#6", "testdata/incident-tombstone.html#99", "testdata/refetch-many.html#5",
 			"testdata/websocket-expired.html", "testdata/retrywatcher/retry-after.html#3", "docs/incidents/testdata/idle.html#4",
-			"docs/incidents/testdata/beside/1-idle-websocket.html#15", "docs/incidents/testdata/beside/3-too-large.html#12",
+			"docs/incidents/testdata/beside/1-idle-websocket.html#14", "docs/incidents/testdata/beside/3-too-large.html#10",
 			"traces.html", "index.html", "docs/index.html", "docs/list-and-watch.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
 		} {
 			for _, width := range []int64{1280, 390} {
