@@ -6,7 +6,9 @@ function acts(side, n) {
   if (step.unasked) return ['is not sent this line: ' + step.unasked];
   const verbs = { request: 'asks for a', end: 'ends its request:', pop: 'tells its program:', backoff: 'waits:', note: 'says:', ping: 'sends a' };
   const did = side.marks.filter(m => m.step === n && m.to !== 'client' && m.kind in verbs).map(m => {
-    const text = [verbs[m.kind], m.text, m.detail].filter(Boolean).join(' ').replace('watch resourceVersion=', 'watch from ').replace(': close by the client', '');
+    const text = [verbs[m.kind], m.text, m.detail].filter(Boolean).join(' ').replace(': close by the client', '')
+      .replace('watch resourceVersion=', 'watch from ').replace('list most recent', 'list of the most recent state').replace('list resourceVersion=0', 'list at 0 (any state will do)')
+      .replace('list resourceVersion=', 'list not older than ').replace('limit=', 'in pages of ');
     const from = text.match(/watch from (\d+)/);
     return !from || !resume || from[1] === resume ? text : text + ', earlier than it needs, to see whether the server still has the same history';
   });
@@ -26,13 +28,11 @@ function request(side, n) {
 function held(step) {
   const versions = lines => new Map((lines || []).map(line => line.split('@')));
   const has = versions(step.store), server = versions(step.server);
-  const rows = [...has].map(([key, version]) => {
+  return [...has].map(([key, version]) => {
     const now = server.get(key);
     if (now === version) return node('li', '', `${key}@${version}`);
     return node('li', now ? 'changed' : 'gone', `${key}@${version}`, node('b', '', now ? 'out of date' : 'kept: the server has deleted it'));
   });
-  for (const [key, version] of server) if (!has.has(key)) rows.push(node('li', 'unknown', `${key}@${version}`, node('b', '', 'not known')));
-  return rows.length ? rows : [node('li', 'none', 'Nothing.')];
 }
 
 function draw(step, before, scroll) {
@@ -41,10 +41,12 @@ function draw(step, before, scroll) {
   document.body.classList.toggle('begun', at > 0);
   $('sides').replaceChildren(...data.sides.map(side => {
     const s = side.steps[at], list = (name, ...rows) => node('ul', name, ...rows);
+    const unknown = compared(s.store || [], s.server || [], '@').filter(([kind]) => kind === 'new').map(([, text]) => node('li', 'unknown', text));
+    const objects = (title, rows) => rows.length ? [node('h3', '', title), list('items', ...rows)] : [];
     return node('section', '', node('h2', '', side.program), list('acts', ...acts(side, at).map(text => node('li', '', text))),
-      node('h3', '', 'Its program knows'), list('items', ...held(s)), node('p', 'none', request(side, at)));
+      ...objects('Its program knows', held(s)), ...objects('Its program does not know', unknown), node('p', 'none', request(side, at)));
   }));
-  items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing, as far as it has said.');
+  items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing, as far as the server has said.');
   showWire(at, scroll);
   const did = data.sides.map(side => acts(side, at).join(', '));
   explain([step.text[0], ...did].join());
