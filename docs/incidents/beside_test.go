@@ -11,8 +11,8 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// A page that shows a naive client beside relist says what the client lacks in the end, and where it
-// goes wrong. relist lacks nothing, whatever the server does.
+// A page that shows a naive client beside relist says what the client lacks in the end, and where
+// it goes wrong. relist lacks nothing, whatever the server does.
 func TestBeside(t *testing.T) {
 	wants := map[string]struct {
 		step  int

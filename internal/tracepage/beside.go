@@ -45,6 +45,7 @@ func requests(sent []int) string {
 	return fmt.Sprintf("%d for lists and %d for watches, %d refused", sent[0], sent[1], sent[2])
 }
 
+// faults says what a client lacks at the end, or has and should not.
 func (r *Recording) faults() (faults []string) {
 	end := r.Steps[len(r.Steps)-1]
 	held, server := versions(end.Store), versions(end.Server)
