@@ -69,7 +69,7 @@ function begin() {
     const asked = data.sides.filter(side => !side.steps[n].unasked);
     const only = ['neither asks', 'only ' + asked[0]?.program, ''][asked.length];
     const button = node('button', '', node('span', 'time', n && steps[n - 1].at === step.at ? '' : step.at),
-      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), only ? node('span', 'only side' + data.sides.indexOf(asked[0]), only) : '', n === data.mark ? node('b', '', 'here') : ''));
+      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), ' ', only ? node('span', 'only side' + data.sides.indexOf(asked[0]), only) : '', ' ', n === data.mark ? node('b', '', 'here') : ''));
     button.type = 'button';
     button.onclick = () => show(n, false);
     const li = node('li', n === data.mark ? 'fault' : '', button);
