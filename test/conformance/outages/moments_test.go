@@ -108,3 +108,13 @@ func withoutEtcd(t *testing.T, c *cluster.Cluster, do func()) {
 	do()
 	must(t, c.StartEtcd(t.Context()))
 }
+
+// withoutServer does something while neither the API server nor etcd runs.
+func withoutServer(t *testing.T, c *cluster.Cluster, do func()) {
+	t.Helper()
+	must(t, c.KillAPIServer())
+	must(t, c.StopEtcd())
+	do()
+	must(t, c.StartEtcd(t.Context()))
+	must(t, c.StartAPIServer(t.Context()))
+}
