@@ -19,29 +19,29 @@ var update = flag.Bool("update", false, "rewrite traces.txt and the table of doc
 // that of the run with a plus. The first that fits is the reason. If a trace asks for what the
 // client does not have, the line is "asks", and that.
 var cures = []cure{
-	{`^asks restart saved`, "a program that restarts lists everything again", "protocol/saved.go", "saved-resumed"},
-	{`^asks watchlist|^-> .*sendInitialEvents`, "if lists take longer than the server remembers events, lists follow each other without end", "protocol/initial.go", "list-outlasts-the-window"},
-	{`^asks verify=`, "an event that the server lost is missed until the next list", "protocol/verify.go", "verify-finds-drift"},
-	{`^asks resync=`, "handlers are not called again for what they have failed to do", "reflector/driver.go", "resync"},
-	{`^asks transport=websocket`, "no watch gets through where only WebSockets do", "transport/websocket.go", "websocket-closed"},
-	{`^asks transport=http2`, "each watch needs a connection of its own", "transport/http2pool.go", "http2-goaway"},
-	{`^asks gzip|^-> close`, "a list takes more bytes, and an encoding that nobody asked for is not noticed", "transport/compression.go", "streaming-gzip"},
-	{`^asks encoding=`, "an object takes more bytes, and more time to decode", "listwatch/protobuf/protobuf.go", "protobuf"},
-	{`^asks (shard|drop)=`, "each replica holds all objects, with all their members", "listwatch/client.go", "shard"},
+	{`^asks restart saved`, "a program that restarts lists everything again", "protocol/saved.go", "differences.md#warm-start", "saved-resumed"},
+	{`^asks watchlist|^-> .*sendInitialEvents`, "if lists take longer than the server remembers events, lists follow each other without end", "protocol/initial.go", "differences.md#lists-that-take-too-long", "list-outlasts-the-window"},
+	{`^asks verify=`, "an event that the server lost is missed until the next list", "protocol/verify.go", "differences.md#verification", "verify-finds-drift"},
+	{`^asks resync=`, "handlers are not called again for what they have failed to do", "reflector/driver.go", "differences.md#a-resync-of-handlers", "resync"},
+	{`^asks transport=websocket`, "no watch gets through where only WebSockets do", "transport/websocket.go", "differences.md#watches-over-websocket", "websocket-closed"},
+	{`^asks transport=http2`, "each watch needs a connection of its own", "transport/http2pool.go", "transports.md#many-watches-at-the-same-time", "http2-goaway"},
+	{`^asks gzip|^-> close`, "a list takes more bytes, and an encoding that nobody asked for is not noticed", "transport/compression.go", "differences.md#compression", "streaming-gzip"},
+	{`^asks encoding=`, "an object takes more bytes, and more time to decode", "listwatch/protobuf/protobuf.go", "differences.md#encodings", "protobuf"},
+	{`^asks (shard|drop)=`, "each replica holds all objects, with all their members", "listwatch/client.go", "differences.md#shards", "shard"},
 
-	{`^-! object|^-~ 1s\n`, "one object that does not decode, or has no name, stops the whole copy, and is reported again and again", "protocol/quarantine.go", "event-undecodable"},
-	{`^-~ 500ms\n|^-> .*watch=true\n\+> .*watch=true`, "after a restore from a backup the copy is a mixture of two histories", "protocol/history.go", "restored-backup-overtaken"},
-	{`^-! version\n\+> `, "the same, and a list would show it", "protocol/fold.go", "restored-backup-relist"},
-	{`^-~ 55s\n`, "a dead watch is noticed after 90 s and not 55, and an idle one is opened again every 90 s", "protocol/idle.go", "watch-idle"},
-	{`^-! version\n\+! list`, "nothing is held of a server whose lists have no version", "protocol/list.go", "list-without-version"},
-	{`^-= .*\n\+= `, "a late event replaces a newer state", "protocol/event.go", "version-late-events"},
-	{`^-> .*limit=2\n\+> .*resourceVersion=0|^-> .*continue=p4`, "a list of a broken server has no end", "listwatch/source/pager.go", "pages-without-end"},
-	{`^-~ 5s\n`, "a `Retry-After` that is a date is not obeyed", "transport/refusal.go", "retry-after"},
+	{`^-! object|^-~ 1s\n`, "one object that does not decode, or has no name, stops the whole copy, and is reported again and again", "protocol/quarantine.go", "differences.md#objects-that-cannot-be-decoded", "event-undecodable"},
+	{`^-~ 500ms\n|^-> .*watch=true\n\+> .*watch=true`, "after a restore from a backup the copy is a mixture of two histories", "protocol/history.go", "differences.md#after-an-outage", "restored-backup-overtaken"},
+	{`^-! version\n\+> `, "the same, and a list would show it", "protocol/fold.go", "differences.md#unchanged-items-of-a-list", "restored-backup-relist"},
+	{`^-~ 55s\n`, "a dead watch is noticed after 90 s and not 55, and an idle one is opened again every 90 s", "protocol/idle.go", "guides/freshness.md#dead-connections", "watch-idle"},
+	{`^-! version\n\+! list`, "nothing is held of a server whose lists have no version", "protocol/list.go", "differences.md#a-list-without-a-version", "list-without-version"},
+	{`^-= .*\n\+= `, "a late event replaces a newer state", "protocol/event.go", "differences.md#versions-that-are-missing-or-go-back", "version-late-events"},
+	{`^-> .*limit=2\n\+> .*resourceVersion=0|^-> .*continue=p4`, "a list of a broken server has no end", "listwatch/source/pager.go", "differences.md#a-list-without-an-end", "pages-without-end"},
+	{`^-~ 5s\n`, "a `Retry-After` that is a date is not obeyed", "transport/refusal.go", "differences.md#retry-after", "retry-after"},
 }
 
-// cure is a row of the page. differs is a pattern of what first differs. trace is the one to look
-// at.
-type cure struct{ differs, sees, file, trace string }
+// cure is a row of the page. differs is a pattern of what first differs, section says what relist
+// does, and trace is the one to look at.
+type cure struct{ differs, sees, file, section, trace string }
 
 const (
 	golden = "../../testdata/"
@@ -86,7 +86,9 @@ func TestTraces(t *testing.T) {
 		if !slices.Contains(of, c.trace) {
 			t.Errorf("%s does not fail because %s", c.trace, c.sees)
 		}
-		table += fmt.Sprintf("| %d | %s | [%s](../%[3]s) | [%[4]s](../testdata/%[4]s.txt) |\n", len(of), c.sees, c.file, c.trace)
+		_, anchor, _ := strings.Cut(c.section, "#")
+		table += fmt.Sprintf("| %d | %s | [%s](%s), in [%s](../%[5]s) | [%[6]s](../testdata/%[6]s.txt) |\n",
+			len(of), c.sees, strings.ReplaceAll(anchor, "-", " "), c.section, c.file, c.trace)
 	}
 	before, _, _ := strings.Cut(read(t, page), begin)
 	check(t, page, before+begin+table)
