@@ -55,7 +55,7 @@ func TestQueriesAreThoseOfTheTraces(t *testing.T) {
 
 func printQueries() string {
 	var b strings.Builder
-	b.WriteString("## Requests\n\nThe queries as the server gets them, without the selectors of the resource. T is the timeout, which relist draws again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
+	b.WriteString("## Requests\n\nThe queries as the server gets them, without the selectors of the resource. T is the timeout. A server with a watch cache ignores the limit of a list at resourceVersion 0.\n\n| request | query |\n| --- | --- |\n")
 	for _, q := range queries {
 		fmt.Fprintf(&b, "| %s | `%s` |\n", q.what, q.query)
 	}
@@ -66,7 +66,7 @@ func printQueries() string {
 // below.
 func printRanges() string {
 	var b strings.Builder
-	b.WriteString("## Jitter\n\nrelist draws each delay evenly between the two values. It never draws the largest, except for a timeout, which is in whole seconds. The sections below have the least value.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
+	b.WriteString("## Jitter\n\nrelist draws each delay evenly between the two values. The sections below have the least.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
 	bounds := func(delay func(*stage) time.Duration) (least, most time.Duration) {
 		for _, roll := range []float64{0, math.Nextafter(1, 0)} {
 			s := newStage(func(r *Rules) { r.Rand = func() float64 { return roll } })
@@ -131,7 +131,7 @@ func pauseAfter(step int, reason Reason, retryAfter time.Duration) func(*stage) 
 // printRates prints what a server gets out of the machine if it continues doing the same.
 func printRates() string {
 	var b strings.Builder
-	b.WriteString("## Rates\n\nWhat a server gets in the first and in the tenth minute, if the machine is synced and the server does this again and again. There is no jitter. The delays reach their last step after about a minute.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("## Rates\n\nWhat a server gets in the first and in the tenth minute, if the machine is synced and the server does this again and again. There is no jitter.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
 	for _, row := range []struct {
 		what   string
 		answer func(*stage)

@@ -86,16 +86,13 @@ For readers of package ` + "`protocol`" + `, and for looking up what relist does
 
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
-The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching. An arrow of the
-drawing is an input that leads to another phase, and a box lists inputs that do not. Watching includes "opening": the watch was sent
-and is not answered. The machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined
-objects) and its places on two backoff schedules: one for servers that answer, one for servers that cannot be reached. The sink is what
-the reflector fills, such as a queue or a store. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells the machine which objects
-it holds.
+The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching, which includes
+"opening": the watch was sent and is not answered. An arrow of the drawing is an input that leads to another phase, and a box lists inputs
+that do not. [The glossary](glossary.md#the-reflector) has the words. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells
+the machine which objects it holds.
 
-Each row of the sections below shows one step, or several steps with the same result. Each row has an anchor (states.md#w4). At the start of
-each step, the resume version is 100, unless the section or the row says otherwise. Nothing is wrong except what they say. "Next" names the
-next phase and what changes in the machine's memory:
+Each row shows one step, or several steps with the same result, and has an anchor (states.md#w4). Before it, the resume version is 100 and
+nothing is wrong, unless the section or the row says otherwise. "Next" names the next phase and what changes in the machine's memory:
 
 | next | meaning |
 | --- | --- |
@@ -108,9 +105,8 @@ next phase and what changes in the machine's memory:
 | repair list in 1s | the machine lists then, because a refetch cannot help |
 | unverified; verified | whether a history check is pending |
 
-The effects are requests, changes of the sink, and reports to the log, the trace hooks and the metrics. A row leaves out reports that the
-rest of the row implies, such as that of an applied event. The queries are in [Requests](#requests). The rows show each delay without its
-random part ([Jitter](#jitter)), so the real delay may be longer.
+The effects are requests ([queries](#requests)), changes of the sink, and reports, but for those that the rest of the row implies. Delays
+are without their random part ([Jitter](#jitter)).
 
 | effect | meaning |
 | --- | --- |
