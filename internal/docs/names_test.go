@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,7 +11,7 @@ import (
 )
 
 var (
-	place     = regexp.MustCompile("`(\\w+)` in \\[([\\w.]+)\\]\\(\\.\\./([^)\\s]+\\.go)\\)")
+	place     = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./([^)\\s]+\\.go)\\)")
 	inSection = regexp.MustCompile(`^\[[\w ]+\]\(\.\./server/README\.md#[\w-]+\)$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 )
@@ -39,11 +38,7 @@ func TestNamesOfOtherClients(t *testing.T) {
 			t.Errorf("this row leads nowhere: %s", line)
 		}
 		for _, p := range places {
-			symbol, text, file := p[1], p[2], p[3]
-			if text != path.Base(file) {
-				t.Errorf("%s is called %s", file, text)
-			}
-			if !declared(t, file, symbol) {
+			if symbol, file := p[1], p[2]; !declared(t, file, symbol) {
 				t.Errorf("%s declares no %s", file, symbol)
 			}
 		}
