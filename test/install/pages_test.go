@@ -128,7 +128,6 @@ var notRun = []struct{ page, commands, because string }{
 	{"server/relay/README.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
 	{"docs/testing-recipes.md", "go run ./cmd/relist serve", "the test has such a server already"},
 	{"docs/testing-recipes.md", "curl --fail-with-body ", "no client of this test watches at that moment; apitest.TestWaitForWatches asks, too"},
-	{"docs/transports.md", "make |cd test/conformance|go run ", "minutes, with a kube-apiserver"},
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
 }
 
