@@ -33,7 +33,7 @@ var shownByTest = map[string]func(*testing.T){
 	"several-namespaces":               TestTwoInformersCallOneHandlerAtOnce,
 	"logs":                             TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
-	"filters-indexes-and-waiting":      TestFilterSeesTheFinalState,
+	"filters-and-waiting":              TestFilterSeesTheFinalState,
 	"metrics":                          TestNoReflectorIsMeasured,
 }
 
