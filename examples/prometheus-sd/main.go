@@ -112,8 +112,8 @@ func (d *Discovery) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Groups returns a group for each Pod that is to be scraped. The port is the one in the annotation;
-// without one, all ports that the Pod declares are used.
+// Groups returns a group for each Pod that is to be scraped. The port is the number in the
+// annotation; without one, all ports that the Pod declares are used.
 func (d *Discovery) Groups() []Group {
 	groups := []Group{} // null would be no list
 	for _, pod := range d.Store().All() {
@@ -127,8 +127,8 @@ func (d *Discovery) Groups() []Group {
 			"__scheme__":       cmp.Or(annotations["prometheus.io/scheme"], "http"),
 			"__metrics_path__": cmp.Or(annotations["prometheus.io/path"], "/metrics"),
 		}}
-		if port := annotations["prometheus.io/port"]; port != "" {
-			group.Targets = []string{net.JoinHostPort(pod.Status.PodIP, port)}
+		if port, err := strconv.Atoi(annotations["prometheus.io/port"]); err == nil {
+			group.Targets = []string{net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))}
 		} else {
 			for _, c := range pod.Spec.Containers {
 				for _, p := range c.Ports {

@@ -101,7 +101,7 @@ func TestDiscovery(t *testing.T) {
 
 		scrape := fields{"prometheus.io/scrape": "true"}
 		create(pod("plain", nil, "10.0.0.1", "Running", fields{"containerPort": 80}))
-		create(pod("web", scrape, "10.0.0.2", "Running", fields{"containerPort": 80}, fields{"containerPort": 81}))
+		create(pod("web", fields{"prometheus.io/scrape": "true", "prometheus.io/port": "http"}, "10.0.0.2", "Running", fields{"containerPort": 80}, fields{"containerPort": 81}))
 		create(pod("young", scrape, "", "Pending", fields{"containerPort": 80}))
 		create(pod("done", scrape, "10.0.0.3", "Succeeded", fields{"containerPort": 80}))
 		create(pod("portless", scrape, "10.0.0.4", "Running"))
