@@ -21,7 +21,7 @@ func TestTraces(t *testing.T) {
 			return err
 		}
 		defer client.Close()
-		opts := reflector.Options{Rand: env.Rand} // no jitter
+		opts := reflector.Options{Rand: env.Rand} // the numbers of the trace
 		return Follow(ctx, client, opts, func(what, key string) { env.Say(what + " " + key) })
 	}))
 }
