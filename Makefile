@@ -108,7 +108,7 @@ peers: ## play faults to relist and to other clients; PEERS=relist,client-go nee
 	cd test/conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
 
 mutants: ## break the library in many ways, and see that the golden traces notice
-	cd test/conformance && $(GOTEST) -count=1 -v $(TESTFLAGS) ./mutants
+	cd test/conformance && $(GOTEST) -count=1 -v -timeout 20m $(TESTFLAGS) ./mutants
 
 docs-site: ## build the site of the documents and of all traces, into dist/site
 	cd test/tools/site && go run . -out ../../../dist/site
