@@ -116,13 +116,18 @@ func TestLadder(t *testing.T) {
 	}
 
 	text := fmt.Sprintf("\n| of %d traces | passed | right at the end | why it is there | look at first | code |\n| --- | ---: | ---: | --- | --- | --- |\n", all)
-	slices.SortFunc(naives, func(a, b rung) int { return cmp.Compare(right[a.name], right[b.name]) })
+	slices.SortFunc(naives, func(a, b rung) int {
+		return cmp.Or(cmp.Compare(right[a.name], right[b.name]), cmp.Compare(a.name, b.name))
+	})
 	best := naives[len(naives)-1].name
 	own, err := filepath.Glob("../../docs/incidents/testdata/*.txt") // where they go wrong
 	if err != nil {
 		t.Fatal(err)
 	}
 	own = slices.DeleteFunc(own, func(name string) bool { return !strings.HasPrefix(read(t, name), "# program: "+best+"\n") })
+	if len(own) == 0 {
+		t.Fatalf("no trace shows where %s goes wrong", best)
+	}
 	text += fmt.Sprintf("| naive, %d clients | %d | %d to %d | one writes them first | [%s](incidents/testdata/%[5]s.txt) | [naive.go](incidents/naive/naive.go) |\n",
 		len(naives), passed[best], right[naives[0].name], right[best], strings.TrimSuffix(filepath.Base(own[0]), ".txt"))
 	for _, r := range ladder {
