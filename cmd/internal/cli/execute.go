@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -79,14 +78,9 @@ func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.
 	return ExitError
 }
 
-// Complain writes to stderr, and breaks lines between words if that is a terminal. It
-// ignores an error, because there is no other place to report it.
+// Complain writes to stderr. It ignores an error, because there is no other place to report it.
 func Complain(stderr io.Writer, format string, args ...any) {
-	text := visible.Lines(fmt.Sprintf(format, args...))
-	if terminal := report.TerminalOf(stderr); terminal != nil {
-		text = report.Wrap(text, report.Columns(terminal), 2)
-	}
-	_, _ = io.WriteString(stderr, text)
+	_, _ = io.WriteString(stderr, visible.Lines(fmt.Sprintf(format, args...)))
 }
 
 // Print writes to the output of a command. What a terminal would obey is printed with escapes.

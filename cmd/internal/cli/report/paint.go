@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -31,10 +30,7 @@ const (
 )
 
 // layout says how lines of text are written.
-type layout struct {
-	color bool
-	width int // columns, 0 for no limit
-}
+type layout struct{ color bool }
 
 // appendText writes a line with the time since the start. A summary is a table, which needs none.
 // Each kind of line makes its text safe for a terminal. appendText does it again, so that no kind
@@ -45,13 +41,13 @@ func (y layout) appendText(b []byte, since time.Duration, resource string, l Lin
 		if resource != "" {
 			title += " of " + visible.OneLine(strings.TrimSpace(resource))
 		}
-		return append(b, y.wrap(title+visible.Lines(l.Text())+"\n", 4)...)
+		return append(b, title+visible.Lines(l.Text())+"\n"...)
 	}
 	text := visible.OneLine(l.Text())
 	if resource != "" {
 		text = visible.OneLine(resource) + "  " + text
 	}
-	line := y.wrap(fmt.Sprintf("%9.3fs  %-9s  %s\n", since.Seconds(), Kind(l), text), textColumn)
+	line := fmt.Sprintf("%9.3fs  %-9s  %s\n", since.Seconds(), Kind(l), text)
 	b = append(b, y.paint(line, l)...)
 	if d, ok := l.(Delta); ok {
 		for _, c := range d.Changes {
@@ -113,8 +109,7 @@ func (y layout) appendChange(b []byte, c Change) []byte {
 	case c.New == nil:
 		mark, color, text = "-", red, value(c.Old)
 	}
-	const indent = textColumn + 2
-	line := y.wrap(fmt.Sprintf("%*s %s: %s\n", textColumn+1, mark, visible.OneLine(c.Path), text), indent)
+	line := fmt.Sprintf("%*s %s: %s\n", textColumn+1, mark, visible.OneLine(c.Path), text)
 	if !y.color {
 		return append(b, line...)
 	}
@@ -130,52 +125,6 @@ func value(text []byte) string {
 	}
 	return s
 }
-
-// wrap breaks the lines of a text between words so that they fit. Each line after the first is
-// indented as given. A word that is too long even for that is indented less; if it is longer than a
-// whole line, the terminal breaks it. Each text ends with a line break.
-func (y layout) wrap(text string, indent int) string {
-	if y.width <= 0 || utf8.RuneCountInString(text) <= y.width { // this holds for each of its lines, too
-		return text
-	}
-	var b bytes.Buffer
-	for line := range strings.Lines(text) {
-		y.wrapLine(&b, strings.TrimSuffix(line, "\n"), indent)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-func (y layout) wrapLine(b *bytes.Buffer, line string, indent int) {
-	indent = min(indent, y.width/3)
-	at := 0 // columns that are written
-	for rest := line; rest != ""; {
-		word, tail := cutWord(rest)
-		rest = tail
-		wide := utf8.RuneCountInString(word)
-		if spaces := len(word) - len(strings.TrimLeft(word, " ")); at > 0 && spaces > 0 && at+wide > y.width {
-			word = word[spaces:]
-			at = max(0, min(indent, y.width-(wide-spaces)))
-			b.WriteString("\n" + strings.Repeat(" ", at))
-			wide -= spaces
-		}
-		b.WriteString(word)
-		at += wide
-	}
-}
-
-// cutWord takes a word and the spaces before it off a text.
-func cutWord(s string) (word, rest string) {
-	begin := len(s) - len(strings.TrimLeft(s, " "))
-	if end := strings.IndexByte(s[begin:], ' '); end >= 0 {
-		return s[:begin+end], s[begin+end:]
-	}
-	return s, ""
-}
-
-// Wrap breaks the lines of a text between words so that they fit into width columns. Each line
-// after the first is indented. If width is zero, text is returned as it is.
-func Wrap(text string, width, indent int) string { return layout{width: width}.wrap(text, indent) }
 
 // Cut shortens a line to a number of columns, between words if it can, and marks the end.
 func Cut(line string, columns int) string {

@@ -7,66 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"unicode/utf8"
 )
-
-// Each line of text fits into the terminal, and no word is broken in two.
-func TestTextIsBrokenBetweenWords(t *testing.T) {
-	lines := append(everyLine(),
-		Problem{Class: "watch", Message: strings.Repeat("connection refused by a server ", 9)},
-		Delta{Type: "Updated", Key: strings.Repeat("n", 60) + "/" + strings.Repeat("x", 14), ResourceVersion: "1234567890"},
-		Summary{Digest: "sha256:" + strings.Repeat("0", 64)})
-	for _, width := range []int{80, 140} {
-		synctest.Test(t, func(t *testing.T) {
-			var out bytes.Buffer
-			p := NewPrinter(&out, Options{Width: width})
-			words := map[string]bool{}
-			for _, l := range lines {
-				p.Print(l)
-				for _, word := range strings.Fields(l.Text()) {
-					words[word] = true
-				}
-			}
-			p.Say("mirroring %s", strings.Repeat("words ", 40))
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(out.String()) {
-				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
-					t.Errorf("%d columns, want %d at most: %s", n, width, line)
-				}
-			}
-			for _, word := range strings.Fields(out.String()) {
-				delete(words, word)
-			}
-			delete(words, "bad\x1b[2J") // shown with its escape visible
-			if len(words) > 0 {
-				t.Errorf("at %d columns, these words are broken: %v", width, words)
-			}
-		})
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for _, tt := range []struct {
-		text   string
-		width  int
-		indent int
-		want   string
-	}{
-		{"one two three\n", 0, 2, "one two three\n"},
-		{"one two three\n", 12, 2, "one two\n  three\n"},
-		{"one two three\n", 13, 2, "one two three\n"},
-		{"one   twothree\nx\n", 9, 2, "one\n twothree\nx\n"},
-		{"one twothreefour\n", 9, 2, "one\ntwothreefour\n"},
-		{"  one  two\n", 6, 9, "  one\n  two\n"},
-		{"größere wörter hier\n", 14, 4, "größere wörter\n    hier\n"},
-	} {
-		if got := Wrap(tt.text, tt.width, tt.indent); got != tt.want {
-			t.Errorf("Wrap(%q, %d, %d) = %q, want %q", tt.text, tt.width, tt.indent, got, tt.want)
-		}
-	}
-}
 
 func TestChangesStandBelowTheirObject(t *testing.T) {
 	delta := Delta{Type: "Updated", Key: "a/b", ResourceVersion: "3", Changes: []Change{

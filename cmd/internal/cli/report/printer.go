@@ -9,7 +9,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -30,12 +29,8 @@ type Options struct {
 	// terminals.
 	Live bool
 
-	// Width is the number of columns of the terminal. Text is broken there between words, and
-	// the live line is cut. If zero, text is not broken, and the live line has room
-	// for 80 columns.
-	Width int
-
-	// columns asks the terminal for its width, which may change. If nil, Width is taken.
+	// columns asks the terminal for its width, which may change: the live line is cut there. If
+	// nil, the line has room for 80 columns.
 	columns func() int
 
 	// Failed is called once, from a goroutine of the Printer, when the output takes no
@@ -86,10 +81,9 @@ func (p *Printer) PrintOf(resource string, l Line) {
 		return
 	}
 	now := time.Now()
-	width := p.width()
 	p.append(func(b []byte) []byte {
 		if p.opts.Format != JSON {
-			return layout{color: p.opts.Color, width: width}.appendText(b, now.Sub(p.start), resource, l)
+			return layout{color: p.opts.Color}.appendText(b, now.Sub(p.start), resource, l)
 		}
 		b, err := appendJSON(b, now, strings.TrimSpace(resource), l)
 		if err != nil {
@@ -120,20 +114,12 @@ func (p *Printer) append(to func([]byte) []byte) {
 	p.changed.Broadcast()
 }
 
-// width is the present width of the terminal, or 0.
-func (p *Printer) width() int {
-	if p.opts.columns != nil {
-		return p.opts.columns()
-	}
-	return p.opts.Width
-}
-
 // Say writes plain text, which is left out unless the format is [Text].
 func (p *Printer) Say(format string, args ...any) {
 	if p.opts.Format != Text {
 		return
 	}
-	text := layout{width: p.width()}.wrap(visible.Lines(fmt.Sprintf(format, args...))+"\n", 2)
+	text := visible.Lines(fmt.Sprintf(format, args...)) + "\n"
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending = append(p.pending, text...)
@@ -149,7 +135,11 @@ func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
 	}
-	text = Cut(visible.OneLine(text), cmp.Or(p.width(), 80)-1)
+	columns := 80
+	if p.opts.columns != nil {
+		columns = p.opts.columns()
+	}
+	text = Cut(visible.OneLine(text), columns-1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redraw = p.redraw || text != p.progress

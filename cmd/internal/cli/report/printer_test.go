@@ -184,7 +184,7 @@ func TestBackpressure(t *testing.T) {
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPrinter(&out, Options{Live: true, Width: 5})
+		p := NewPrinter(&out, Options{Live: true, columns: func() int { return 5 }})
 		p.Progress("50 % done")
 		synctest.Wait()
 		p.Say("news")
