@@ -34,7 +34,7 @@ type peer struct {
 	said     []note    // what the program says it did
 	refusals int       // dials that will fail
 	random   []float64 // what the client draws: the first one until it has sent a watch
-	ended    error     // why the program has ended by itself
+	ended    error     // says that the program has ended by itself, and why
 	err      error
 }
 
@@ -218,7 +218,10 @@ func (p *peer) say(line string) {
 func (p *peer) stopped(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = err
+	p.ended = errors.New("the program has ended")
+	if err != nil {
+		p.ended = fmt.Errorf("%w: %w", p.ended, err)
+	}
 	p.note(note{lines: []string{"= stopped"}})
 }
 
@@ -276,7 +279,7 @@ func (p *peer) newest() (*request, error) {
 		}
 	}
 	if p.ended != nil {
-		return nil, fmt.Errorf("%w: the program has ended: %w", errNoRequest, p.ended)
+		return nil, fmt.Errorf("%w: %w", errNoRequest, p.ended)
 	}
 	return nil, errNoRequest
 }

@@ -190,6 +190,9 @@ func (r *run) launch() {
 	ctx, cancel := context.WithCancel(r.record.observe(context.Background()))
 	done := make(chan struct{})
 	r.cancel, r.done = cancel, done
+	r.peer.mu.Lock()
+	r.peer.ended = nil // that was the run before
+	r.peer.mu.Unlock()
 	go func() {
 		defer close(done)
 		err := r.client.Run(ctx)

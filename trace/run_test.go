@@ -161,6 +161,29 @@ func TestStopByItself(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the program has ended: tired") {
 		t.Errorf("error %v, want one that says why the program has ended", err)
 	}
+
+	starts := 0
+	done := func(Env) (Client, error) {
+		return &misbehaved{
+			run: func(ctx context.Context) error {
+				if starts++; starts > 1 {
+					<-ctx.Done()
+				}
+				return nil
+			},
+			close: func() {},
+		}, nil
+	}
+	const ended = "the program has ended"
+	err = playText(t, done, "start\n= stopped\n< 200 list rv=1\n")
+	if err == nil || !strings.Contains(err.Error(), ended) {
+		t.Errorf("error %v, want one that says that the program has ended", err)
+	}
+	starts = 0
+	err = playText(t, done, "start\n= stopped\nstop\nrestart\n< 200 list rv=1\n")
+	if err == nil || strings.Contains(err.Error(), ended) {
+		t.Errorf("error %v, want one of a program that runs again", err)
+	}
 }
 
 // A program that asks for more after it was told to stop fails.
