@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -174,6 +175,26 @@ func TestClose(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A request that waits for its version when the server is closed is told why. To come back, as a
+// cache that is not ready asks, would be in vain.
+func TestCloseWhileAReadWaits(t *testing.T) {
+	for _, path := range []string{inD + "?resourceVersion=99", configMaps + "&resourceVersion=99&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if a := f.get(path); a.code != http.StatusServiceUnavailable || !strings.Contains(a.body, "apiserver is shutting down") {
+					t.Errorf("%s: %d %s", path, a.code, a.body)
+				}
+			}()
+			synctest.Wait()
+			_ = f.Close()
+			<-done
+		})
+	}
 }
 
 func TestListenOnATakenPort(t *testing.T) {

@@ -59,6 +59,13 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {
+		select {
+		case <-s.done: // Close has taken the caches away
+			if errors.Is(err, watchcache.ErrNotReady) {
+				err = apierrors.NewServiceUnavailable("apiserver is shutting down")
+			}
+		default:
+		}
 		s.writeErrorFor(w, req, t.table, err)
 	}
 }
