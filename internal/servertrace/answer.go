@@ -2,6 +2,7 @@ package servertrace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +29,7 @@ func (r *run) read(name string, req *http.Request) error {
 	if resp.StatusCode != http.StatusOK || !req.URL.Query().Has("watch") {
 		data, err := io.ReadAll(body)
 		var o unstructured.Unstructured
-		if err = errors.Join(err, utiljson.Unmarshal(data, &o.Object)); err == nil {
+		if err = errors.Join(err, utiljson.Unmarshal(data, &o.Object), expect(resp.StatusCode, &o)); err == nil {
 			r.note(name, o.GetContinue(), whole(resp, &o)...)
 		}
 		return err
@@ -52,6 +54,16 @@ func (r *run) read(name string, req *http.Request) error {
 		}
 		r.note(name, "", e.Type+" "+text)
 	}
+}
+
+// expect returns an error if a body is not a list after 200, and after another code not a Status that
+// has it.
+func expect(code int, o *unstructured.Unstructured) error {
+	inBody, _, _ := unstructured.NestedInt64(o.Object, "code") // 0 if it has none
+	if code == http.StatusOK && strings.HasSuffix(o.GetKind(), "List") || code != http.StatusOK && int64(code) == inBody {
+		return nil
+	}
+	return fmt.Errorf("%d with a %s of code %d", code, cmp.Or(o.GetKind(), "body without a kind"), inBody)
 }
 
 // whole returns the lines of a Status or a list.

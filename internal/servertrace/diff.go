@@ -9,17 +9,20 @@ import (
 
 // Diff compares a run at another server than the first one with the file, and returns what differs,
 // or "". Two things may: the order of the answers to several requests, and times, because no two
-// servers are equally fast. What comes sooner is a difference, but for a quarter, which is jitter,
-// and two seconds, in which the lines before were late.
-func (f *File) Diff(got []string) string {
+// servers are equally fast. What comes sooner or later is a difference, but for a quarter, which is
+// jitter, and slack, by which this line or those before may be late.
+func (f *File) Diff(got []string, slack time.Duration) string {
 	want := make([]string, len(f.lines))
 	for i, l := range f.lines {
 		want[i] = l.text
 	}
 	var b strings.Builder
 	came := blocks(got)
+	alike := func(want, got part) bool {
+		return want.text == got.text && got.at >= want.at*3/4-slack && got.at <= want.at*5/4+slack
+	}
 	for i, block := range blocks(want) { // there are as many: each begins with a line of the author
-		if slices.EqualFunc(block, came[i], func(want, got part) bool { return want.text == got.text && got.at >= want.at*3/4-2*time.Second }) {
+		if slices.EqualFunc(block, came[i], alike) {
 			continue
 		}
 		for _, p := range block {

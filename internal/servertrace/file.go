@@ -50,10 +50,14 @@ func Parse(src []byte) (*File, error) {
 		servers, named := strings.CutPrefix(text, "# server: ")
 		switch {
 		case err != nil:
+		case strings.Contains(text, "\r"):
+			err = errors.New("a carriage return: a line ends without one")
 		case i == 0 && !named:
 			err = errors.New(`want the heading "# server: NAME, ..." first`)
 		case i == 0:
 			f.Servers = strings.Split(servers, ", ")
+		case l.run && !runLine.MatchString(text):
+			err = errors.New("want < NAME answer, = what was written, ~ time, or an object behind a TAB")
 		case l.run && above < 0:
 			err = errors.New("a line of the run must follow what caused it directly")
 		case l.do != nil && isStart == started:
@@ -76,7 +80,10 @@ func Parse(src []byte) (*File, error) {
 	return f, nil
 }
 
-var requestLine = regexp.MustCompile(`^> ([a-z]) GET (/\S+)$`)
+var (
+	requestLine = regexp.MustCompile(`^> ([a-z]) GET (/\S+)$`)
+	runLine     = regexp.MustCompile(`^(< [a-z] |= \S|~ |\t)`)
+)
 
 func parseAction(text string) (func(*run) error, error) {
 	if m := requestLine.FindStringSubmatch(text); m != nil {
@@ -127,6 +134,9 @@ func parseWrite(verb, text string) (w Write, err error) {
 		w.Resource, w.Name = resource, name
 	}
 	err = json.Unmarshal([]byte(cmp.Or(object, "{}")), &w.Object)
+	if err == nil && w.Object == nil {
+		err = errors.New("null is no object")
+	}
 	for field, value := range map[string]string{"name": w.Name, "namespace": "default"} { // the order does not matter
 		if err == nil {
 			err = unstructured.SetNestedField(w.Object, value, "metadata", field)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/target"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // A Server is what a trace is played to.
@@ -126,10 +127,13 @@ func (r *run) request(name, path string) error {
 	defer r.mu.Unlock()
 	path = tokenOf.ReplaceAllStringFunc(path, func(name string) string { return url.QueryEscape(r.tokens[name[1:2]]) })
 	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
 	r.reading.Go(func() {
-		if err != nil || r.read(name, req) != nil {
-			r.note(name, "", "cut")
+		if err := r.read(name, req); err != nil { // which nobody sees at the end of the run
+			r.note(name, "", "cut: "+visible.OneLine(err.Error()))
 		}
 	})
-	return err
+	return nil
 }
