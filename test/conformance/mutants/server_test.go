@@ -48,6 +48,13 @@ var ofServers = []mutation{
 		trace: "future-list-late",
 	},
 	{
+		what: "wait for a version of the future three times as long",
+		dir:  watchcache,
+		edits: one("o.Wait = 3 * time.Second",
+			"o.Wait = 9 * time.Second"),
+		trace: "future-list-late",
+	},
+	{
 		what: "let a watch wait for a version of the future",
 		dir:  watchcache,
 		edits: one("if q.Wait || q.Initial {",
