@@ -78,7 +78,8 @@ var ofSmallest = []mutation{
 var declared = regexp.MustCompile(`(?m)^(?:type|var|func) (\w+)`)
 
 // Each rule of the smallest client is noticed by the trace that is about it. All mutants are in one
-// package, with numbers behind their names, because to compile each alone takes a minute.
+// package, with numbers behind their names, because to compile each alone takes a minute. The last
+// one is a copy that leaves nothing out, which no trace may notice.
 func TestSmallest(t *testing.T) {
 	dir, overlay := t.TempDir(), map[string]string{}
 	put := func(text string) {
@@ -89,11 +90,11 @@ func TestSmallest(t *testing.T) {
 		}
 		overlay[place] = name
 	}
-	plays := ""
+	plays, control := "", len(ofSmallest)
 	_, client := source(t, smallest, "func (r *Reflector) Run(")
 	_, program := source(t, smallest, "func Program(")
 	names := declared.FindAllStringSubmatch(client+program, -1)
-	for i, m := range ofSmallest {
+	for i, m := range slices.Concat(ofSmallest, []mutation{{edits: one("", ""), trace: "first-list"}}) {
 		for _, text := range []string{client, program} {
 			text = strings.Replace(text, m.edits[0].Old, m.edits[0].By, 1)
 			text = strings.Replace(text, "package smallest\n", "package main\n\nimport \"github.com/relist-go/relist/"+smallest+"\"\n", 1)
@@ -103,7 +104,7 @@ func TestSmallest(t *testing.T) {
 			}
 			put(text)
 		}
-		plays += fmt.Sprintf("\tplay(%d, Program%[1]d, %q)\n", i, m.trace)
+		plays += fmt.Sprintf("\tplay(%d, Program%[1]d, %q)\n\tplay(%[3]d, Program%[3]d, %[2]q)\n", i, m.trace, control)
 	}
 	put("package main\n\nimport (\n\t\"bytes\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"github.com/relist-go/relist/examples/smallest\"\n\t\"github.com/relist-go/relist/trace\"\n)\n\nfunc main() {\n" + plays + `}
 
@@ -129,13 +130,21 @@ func play(i int, program trace.Program, name string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "run", "-gcflags=-l -N", "-overlay="+name, "./"+smallest+"/mutants")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	out, err := cmd.Output()
+	program = filepath.Join(dir, "mutants")
+	build := exec.CommandContext(ctx, "go", "build", "-gcflags=-l -N", "-overlay="+name, "-o", program, "./"+smallest+"/mutants")
+	play := exec.CommandContext(ctx, program) // not by go run, whose child ctx does not kill
+	build.Dir, play.Dir, build.Stderr, play.Stderr = root, root, os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := play.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	noticed := strings.Fields(string(out))
+	if slices.Contains(noticed, fmt.Sprint(control)) {
+		t.Error("a trace notices the copy that leaves nothing out")
+	}
 	for i, m := range ofSmallest {
 		if !slices.Contains(noticed, fmt.Sprint(i)) {
 			t.Errorf("the trace %s does not notice: %s", m.trace, m.what)
