@@ -83,11 +83,17 @@ func TestRelayAnswersAlike(t *testing.T) {
 }
 
 // TestPictures draws the traces of which there are pictures, and the page shows them. It leads to
-// every trace.
+// every trace. There are no other pictures.
 func TestPictures(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	pictures, _ := filepath.Glob("pictures/*.svg") // the pattern is right
+	for _, picture := range pictures {
+		if _, err := os.Stat("testdata/" + strings.TrimSuffix(filepath.Base(picture), ".svg") + ".txt"); err != nil {
+			t.Errorf("%s has no trace: %v", picture, err)
+		}
 	}
 	each(t, "", func(t *testing.T, name string, src []byte, _ *servertrace.File) {
 		if !bytes.Contains(page, []byte("]("+name+")")) {
@@ -159,8 +165,9 @@ type memory struct {
 func start(t *testing.T, name, options string) (servertrace.Server, error) {
 	var least, most int
 	n, _ := fmt.Sscanf(options, "window=%d most=%d", &least, &most) // it reads what there is
+	understood := [...]string{"", fmt.Sprintf("window=%d", least), fmt.Sprintf("window=%d most=%d", least, most)}[n]
 	opts := apitest.Options{Window: max(least, most), NoProgress: options == "no-progress"}
-	if n == 0 && options != "" && !opts.NoProgress {
+	if options != understood && !opts.NoProgress {
 		return nil, errors.New("want window=N, window=N most=N or no-progress")
 	}
 	server, listener := apitest.StartInMemory(t, opts)
@@ -171,6 +178,14 @@ func start(t *testing.T, name, options string) (servertrace.Server, error) {
 	connections := &http.Transport{DialContext: dial}
 	t.Cleanup(connections.CloseIdleConnections)
 	return &memory{server, &http.Client{Transport: connections}}, nil
+}
+
+func TestStartErrors(t *testing.T) {
+	for _, options := range []string{"window", "window=2 mots=3", "window=2 most=3 no-progress", "most=3", "no-progress window=2"} {
+		if _, err := start(t, "apitest", options); err == nil {
+			t.Errorf("start %s: no error", options)
+		}
+	}
 }
 
 // startRelay starts a relay of ConfigMaps, which passes on what asks for other types.
