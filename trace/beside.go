@@ -134,11 +134,11 @@ func (r *run) unasked(s stimulus) string {
 			return r.open()
 		}
 		return stream.wish.event(s.data)
-	case eof, closing:
+	case eof, closing, hang:
 		if !streams {
 			return r.open()
 		}
-	case cut, reset:
+	case *bare, cut, reset, rst, goAway:
 		if err != nil {
 			return r.open()
 		}

@@ -27,6 +27,7 @@ start
 < MODIFIED b@101
 < raw "no event\n"
 < cut
+< wire "no chunk"
 `
 	f, err := Parse("f.txt", []byte(text))
 	if err != nil {
@@ -56,6 +57,7 @@ start
 		"< MODIFIED b@101: its watch brings what is newer than 101",
 		`< raw "no event\n": `,
 		"< cut: it has no request open",
+		`< wire "no chunk": it has no request open`,
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)
