@@ -211,6 +211,10 @@ func (p *peer) problem(class, key string, _ error) {
 func (p *peer) say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if line == "" {
+		p.err = errors.Join(p.err, errors.New("the program says an empty line, which a trace cannot have"))
+		return
+	}
 	p.said = append(p.said, note{at: time.Now(), lines: []string{"= " + visible.OneLine(line)}})
 }
 

@@ -144,6 +144,14 @@ func TestSay(t *testing.T) {
 	if err := playText(t, talks, text); err != nil {
 		t.Error(err)
 	}
+	mute := ProgramOf(func(ctx context.Context, env Env) error {
+		env.Say("")
+		<-ctx.Done()
+		return nil
+	})
+	if err := playText(t, mute, "start\nstop\n"); err == nil || !strings.Contains(err.Error(), "says an empty line") {
+		t.Errorf("error %v, want one about the empty line", err)
+	}
 }
 
 // So is a program that ends without having been told to.
