@@ -133,8 +133,7 @@ func parseWrite(verb, text string) (w Write, err error) {
 	if resource, name, ok := strings.Cut(key, "/"); ok {
 		w.Resource, w.Name = resource, name
 	}
-	err = json.Unmarshal([]byte(cmp.Or(object, "{}")), &w.Object)
-	if err == nil && w.Object == nil {
+	if err = json.Unmarshal([]byte(cmp.Or(object, "{}")), &w.Object); err == nil && w.Object == nil {
 		err = errors.New("null is no object")
 	}
 	for field, value := range map[string]string{"name": w.Name, "namespace": "default"} { // the order does not matter

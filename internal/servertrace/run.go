@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,7 +126,13 @@ var tokenOf = regexp.MustCompile(`\{[a-z]\}`)
 func (r *run) request(name, path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	path = tokenOf.ReplaceAllStringFunc(path, func(name string) string { return url.QueryEscape(r.tokens[name[1:2]]) })
+	for _, name := range tokenOf.FindAllString(path, -1) {
+		token := r.tokens[name[1:2]]
+		if token == "" {
+			return fmt.Errorf("there is no list that continues, and is called %s", name)
+		}
+		path = strings.ReplaceAll(path, name, url.QueryEscape(token))
+	}
 	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ func TestParseErrors(t *testing.T) {
 		begin + "> a POST /\n":            `line 3: "> a POST /": want start`,
 		begin + "create a {\n":            "line 3: unexpected end of JSON",
 		begin + "create a null\n":         "line 3: null is no object",
+		begin + "create a {} {}\n":        "line 3: invalid character '{'",
 		begin + "create a []\n":           "line 3: json: cannot unmarshal array",
 		begin + `create a {"metadata":1}`: "line 3: value cannot be set",
 		begin + "sleep 1s\n~1s\n":         "line 4: want < NAME answer",
@@ -37,6 +38,27 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// A request that cannot be sent ends the run.
+func TestRequestErrors(t *testing.T) {
+	for path, want := range map[string]string{
+		"/?continue={b}": "there is no list that continues, and is called {b}",
+		"/%zz":           `parse "/%zz": invalid URL escape "%zz"`,
+	} {
+		f, err := Parse([]byte("# server: apitest\nstart\n> a GET " + path + "\n"))
+		if err == nil {
+			_, err = Play(f, func(string) (Server, error) { return quiet{}, nil })
+		}
+		if err == nil || err.Error() != "line 3: > a GET "+path+": "+want {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}
+
+// quiet is a server that nothing happens at.
+type quiet struct{ Server }
+
+func (quiet) Settle(int, func() int) {}
 
 // What Parse reads it does not change, and it can be compared.
 func FuzzParse(f *testing.F) {
