@@ -14,6 +14,7 @@ import (
 //
 // In a golden trace, say is the Say of a trace.Env. The lines of h's own effects, if h says them,
 // then stand below its calls. To see what an informer calls, give it the Calls of an empty Handler.
+// Two handlers of one informer have a goroutine each, so a trace is for the calls of one of them.
 func Calls[T object.Object](say func(line string), h informer.Handler[T]) informer.Handler[T] {
 	told := h
 	told.OnAdd = func(obj T, initial bool) {
