@@ -62,6 +62,12 @@ that shows both side by side.`,
 			if err != nil {
 				return err
 			}
+			switch picture := f.svg || f.html; {
+			case f.svg && f.html, picture && (f.update || f.verbose):
+				return cli.Usage("--svg, --html, and --update or --verbose: one of these at a time")
+			case f.update && f.program != "":
+				return cli.Usage("--update is for the program that a file names: write \"# program: %s\" in its first line", f.program)
+			}
 			if f.program != "" {
 				if _, err := programs.Named(f.program); err != nil {
 					return cli.Usage("--program: %w", err)
@@ -80,8 +86,6 @@ that shows both side by side.`,
 	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(programs.Names(), ", "))
 	flags.BoolVar(&f.svg, "svg", false, "print a sequence diagram of the trace, in SVG")
 	flags.BoolVar(&f.html, "html", false, "print a page that steps through the trace, in HTML")
-	cmd.MarkFlagsMutuallyExclusive("svg", "html", "update")
-	cmd.MarkFlagsMutuallyExclusive("svg", "html", "verbose")
 	cli.CompleteWords(cmd, "program", programs.Names()...)
 	return cmd
 }

@@ -95,11 +95,13 @@ func TestReplayFails(t *testing.T) {
 func TestReplayUsage(t *testing.T) {
 	empty := t.TempDir()
 	for want, args := range map[string][]string{
-		"name a trace":        {"replay"},
-		"none: no such file":  {"replay", "none"},
-		"no *.txt":            {"replay", empty},
-		"syntax error":        {"replay", "[", traces},
-		"unknown flag: --fly": {"replay", "--fly"},
+		"name a trace":           {"replay"},
+		"none: no such file":     {"replay", "none"},
+		"no *.txt":               {"replay", empty},
+		"syntax error":           {"replay", "[", traces},
+		"unknown flag: --fly":    {"replay", "--fly"},
+		"one of these at a time": {"replay", "--svg", "--update", traces},
+		`write "# program: smallest" in its first line`:                                                     {"replay", "--program", "smallest", "--update", traces},
 		"--program: no program here is called \"fly\": there are conversation-alone, mirror, naive-delayed": {"replay", "--program", "fly", traces},
 	} {
 		if r := command(t, args...); r.status != cli.ExitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
