@@ -128,9 +128,9 @@ type Client interface {
 //		return run(ctx, transport.Config{Server: env.Server, Dial: env.Dial}, env.Say)
 //	}))
 //
-// run returns when ctx has ended, with every connection closed. The command restart calls it again.
-// The commands pop and store find nothing, because only the program knows what it has. So a trace
-// of relist record, which has pop for another client, runs unchanged.
+// run returns when ctx has ended, with every connection closed and no goroutine left. The command
+// restart calls it again. The commands pop and store find nothing, because only the program knows
+// what it has. So a trace of relist record, which has pop for another client, runs unchanged.
 func ProgramOf(run func(ctx context.Context, env Env) error) Program {
 	return func(env Env) (Client, error) { return whole{run, env}, nil }
 }
