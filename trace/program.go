@@ -39,9 +39,10 @@ type Env struct {
 	Problem func(class, key string, err error)
 
 	// Say writes a "=" line for something that the program did: a callback, or an effect of one.
-	// The lines of one goroutine stay in order, and stand below the requests of their instant. Those
-	// of several goroutines in one instant, as of two handlers, come in any order: a trace is for the
-	// lines of one. A newline in line becomes a space. line is not empty. Any goroutine may call Say.
+	// The lines of one goroutine stay in order, and stand below the requests of their instant.
+	// Those of several goroutines in one instant, as of two handlers, come in any order: a trace is
+	// for the lines of one. A newline in line becomes a space. line is not empty. Any goroutine may
+	// call Say.
 	Say func(line string)
 }
 

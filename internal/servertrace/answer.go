@@ -56,8 +56,8 @@ func (r *run) read(name string, req *http.Request) error {
 	}
 }
 
-// expect returns an error if a body is not a list after 200, and after another code not a Status that
-// has it.
+// expect returns an error if a body is not a list after 200, and after another code not a Status
+// that has it.
 func expect(code int, o *unstructured.Unstructured) error {
 	inBody, _, _ := unstructured.NestedInt64(o.Object, "code") // 0 if it has none
 	if code == http.StatusOK && strings.HasSuffix(o.GetKind(), "List") || code != http.StatusOK && int64(code) == inBody {
