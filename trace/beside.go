@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -49,6 +50,9 @@ type told struct {
 
 // tell plays a stimulus if the client has asked for it, and takes what comes.
 func (r *run) tell(s stimulus) error {
+	if start, ok := s.(*start); ok && start.of.encoding != jsonEncoding {
+		return errors.New("start: who has asked for a line is found out in JSON alone")
+	}
 	r.pair.hear(s)
 	if r.pair.unasked = r.unasked(s); r.pair.unasked != "" {
 		return nil

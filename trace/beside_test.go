@@ -69,4 +69,11 @@ start
 	if _, err := Record(f, nil); err == nil || err.Error() != `f.txt: package trace has no program "fly" to play beside` {
 		t.Error(err)
 	}
+	f, err = Parse("f.txt", []byte(strings.Replace(text, "start", "start encoding=protobuf", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Record(f, nil); err == nil || !strings.Contains(err.Error(), "f.txt:2: start: who has asked") {
+		t.Error(err)
+	}
 }
