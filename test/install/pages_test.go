@@ -67,8 +67,13 @@ var pages = []struct {
 		{command: "go run ./examples/smallest/print http://127.0.0.1:8080/api/v1/configmaps", prints: `Replaced \S+`},
 	}},
 	{"server/README.md", []step{
-		{command: "go run ./cmd/relist serve --window 10", prints: "faults http"},
-		{command: "go run ./cmd/relist serve --replicas 2 --no-progress", prints: "faults http"},
+		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8090 --objects 20 --rate 1 --window 10 --replicas 2 --no-progress", serves: `serving http://(\S+)`},
+		{command: "C=http://127.0.0.1:8090/api/v1"},
+		{command: "F=http://127.0.0.1:8090/_faults"},
+		{command: `curl "$C/configmaps?watch=true&resourceVersion=1"`, ends: "ERROR.*410"},
+		{command: `curl "$C/pods?resourceVersion=20"`, prints: "Too large resource version"}, // its code is an error of curl,
+		{command: `curl -X POST "$F/refill?resource=configmaps"`},
+		{command: `curl -X POST "$F/freeze?replica=replica-1"`, ends: "frozen"},
 	}},
 	{"docs/getting-started.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --rate 1", prints: "faults http"},
@@ -117,7 +122,6 @@ var notRun = []struct{ page, commands, because string }{
 	{"README.md", "make test", "it is a step of .ci/run"},
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
-	{"server/README.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"cmd/README.md", "", "test/conformance/kubectl has the plugin"},
 	{"test/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
