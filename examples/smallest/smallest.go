@@ -18,6 +18,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -109,7 +110,7 @@ func (r *Reflector) next(err error) (delay time.Duration) {
 	*place++
 	after, _ := apierrors.SuggestsClientDelay(err)
 	// The random part is for clients that failed together, so that they do not come back together.
-	seconds := max(least, float64(after)) + r.Rand()*max(least, spread)
+	seconds := max(least, float64(min(after, 3600))) + r.Rand()*max(least, spread)
 	return time.Duration(seconds * float64(time.Second))
 }
 
@@ -160,6 +161,8 @@ func (r *Reflector) pages(ctx context.Context, version string) (items []*Object,
 			continue
 		case err != nil:
 			return nil, "", err
+		case slices.Contains(page.Items, nil):
+			return nil, "", errors.New("a list with an item that is null")
 		case !strings.HasSuffix(page.Kind, "List"), page.ResourceVersion == "", token != "" && token == page.Continue:
 			return nil, "", fmt.Errorf("a %s at %q that continues at %q", page.Kind, page.ResourceVersion, page.Continue)
 		}
@@ -177,16 +180,19 @@ var errEnd = errors.New("the end of the stream")
 
 // watch tells the queue what has changed. It returns nil if the next watch may begin at once.
 func (r *Reflector) watch(ctx context.Context) error {
-	began, before := time.Now(), r.version
+	began, before, open := time.Now(), r.version, false
 	timeout := 300 + int(300*r.Rand()) // so that the watches of many clients do not end together
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(timeout+10)*time.Second)
 	defer cancel()
 	err := r.get(ctx, url.Values{
 		"watch": {"true"}, "resourceVersion": {r.version}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {strconv.Itoa(timeout)},
-	}, 90*time.Second, r.events)
-	healthy, progress := time.Since(began) >= 10*time.Second, r.version != before
+	}, 90*time.Second, func(body io.Reader) error {
+		open = true
+		return r.events(body)
+	})
+	healthy, progress := open && time.Since(began) >= 10*time.Second, r.version != before
 	if healthy {
-		r.afterAnswer, r.afterRefusal = 0, 0
+		r.afterAnswer, r.afterRefusal, r.failures, r.outage = 0, 0, 0, false
 	}
 	if errors.Is(err, errEnd) && (healthy || progress && !r.reopened) {
 		r.reopened = !healthy
@@ -199,8 +205,8 @@ func (r *Reflector) watch(ctx context.Context) error {
 func (r *Reflector) events(body io.Reader) error {
 	for d := json.NewDecoder(body); ; {
 		var e metav1.WatchEvent
-		if err := d.Decode(&e); errors.As(err, new(*json.SyntaxError)) {
-			return err
+		if err := d.Decode(&e); errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) {
+			return err // no JSON, or no event
 		} else if err != nil {
 			return errEnd
 		}
@@ -220,8 +226,7 @@ func (r *Reflector) apply(event string, raw []byte) error {
 	case event == "ERROR":
 		answer := &apierrors.StatusError{}
 		err = errors.Join(json.Unmarshal(raw, &answer.ErrStatus), answer)
-	case err != nil:
-	case event == "BOOKMARK": // nothing but a version
+	case err != nil, event == "BOOKMARK": // which is nothing but a version
 	case event == "DELETED":
 		err = r.Queue.Delete(obj)
 	case isHeld && object.DifferentUID(held.UID, obj.UID): // the held one is gone, and nobody said so
@@ -245,12 +250,12 @@ func (r *Reflector) apply(event string, raw []byte) error {
 
 // get sends a request and reads the answer. It gives up if nothing comes for a while.
 func (r *Reflector) get(ctx context.Context, query url.Values, patience time.Duration, read func(io.Reader) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	idle := time.AfterFunc(patience, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(patience, func() { cancel(fmt.Errorf("nothing came for %s", patience)) })
 	defer idle.Stop()
 	maps.Copy(query, r.Query)
-	maps.DeleteFunc(query, func(_ string, values []string) bool { return values[0] == "" })
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return query.Get(name) == "" })
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
@@ -261,7 +266,11 @@ func (r *Reflector) get(ctx context.Context, query url.Values, patience time.Dur
 		return err
 	}
 	defer resp.Body.Close()
-	body := alive{resp.Body, func() { idle.Reset(patience) }}
+	more := resp.Body.Read
+	body := reader(func(p []byte) (int, error) {
+		idle.Reset(patience) // somebody reads, who has got what came before
+		return more(p)
+	})
 	if resp.StatusCode == http.StatusOK {
 		return read(body)
 	}
@@ -274,16 +283,9 @@ func (r *Reflector) get(ctx context.Context, query url.Values, patience time.Dur
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// alive calls a function when somebody reads, who has got what came before.
-type alive struct {
-	io.Reader
-	call func()
-}
+type reader func(p []byte) (int, error)
 
-func (a alive) Read(p []byte) (int, error) {
-	a.call()
-	return a.Reader.Read(p)
-}
+func (r reader) Read(p []byte) (int, error) { return r(p) }
 
 // code returns the code of an answer or of an ERROR event, and 0 for another error.
 func code(err error) int32 {

@@ -94,6 +94,23 @@ func TestTraces(t *testing.T) {
 	check(t, page, before+begin+table)
 }
 
+// A request that is given up says that nothing came.
+func TestGivenUp(t *testing.T) {
+	const name = golden + "list-unanswered.txt"
+	f, err := trace.Parse(name, []byte(read(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said error
+	_, _ = trace.Replay(f, func(env trace.Env) (trace.Client, error) {
+		env.Problem = func(_, _ string, err error) { said = err }
+		return Program(env)
+	}, nil)
+	if said == nil || !strings.Contains(said.Error(), "nothing came for 2m0s") {
+		t.Error(said)
+	}
+}
+
 // play returns what first differs, and the error of the run.
 func play(t *testing.T, path string) (differs string, err error) {
 	t.Helper()
