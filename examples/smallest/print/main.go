@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/relist-go/relist/deltafifo"
@@ -34,13 +35,20 @@ func main() {
 		Rand:    rand.Float64,
 		Problem: func(class, key string, err error) { log.Println(class, key, err) },
 	}
-	go func() { _ = r.Run(ctx) }() // until ctx ends, as the loop below
-	for ctx.Err() == nil {
-		_ = queue.Pop(ctx, func(e deltafifo.Entry[*smallest.Object]) error {
-			for _, d := range e.Deltas {
-				fmt.Println(d.Type, e.Key, d.Object.ResourceVersion)
+	var consumer sync.WaitGroup
+	consumer.Go(func() {
+		for ctx.Err() == nil {
+			err := queue.Pop(ctx, func(e deltafifo.Entry[*smallest.Object]) error {
+				for _, d := range e.Deltas {
+					fmt.Println(d.Type, e.Key, d.Object.ResourceVersion)
+				}
+				return smallest.Apply(held, e)
+			})
+			if err != nil && ctx.Err() == nil {
+				log.Println(err)
 			}
-			return smallest.Apply(held, e)
-		})
-	}
+		}
+	})
+	_ = r.Run(ctx) // until ctx ends, as the consumer
+	consumer.Wait()
 }
