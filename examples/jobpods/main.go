@@ -1,5 +1,6 @@
 // Jobpods prints snapshots of the Pods of one application, each of one moment of the server: what
-// changed in an outage is one step. It saves each of them, and begins its next run with the last.
+// changed in an outage is one step. (A Pod that was requested alone may be newer.) It saves a step
+// after that, and begins its next run there. If it is killed in between, the step comes again.
 package main
 
 import (
@@ -27,8 +28,7 @@ import (
 // Pod has the fields of a Pod that the driver needs.
 type Pod struct {
 	metav1.ObjectMeta `json:"metadata"`
-
-	Status struct {
+	Status            struct {
 		Phase string `json:"phase"`
 	} `json:"status"`
 }
@@ -64,10 +64,11 @@ func run(ctx context.Context, config transport.Config, out io.Writer, selector, 
 	held, saved := store.New(store.Options[*Pod]{}), checkpoint.File[*Pod](file, checkpoint.Options{})
 	copied, start, err := saved.Load(ctx, pods.Origin())
 	if err = errors.Join(err, held.Replace(copied, start.Version)); err != nil {
-		return err
+		slog.Warn("the saved Pods are not used", "error", err)
+		start = reflector.Point{}
 	}
 	_, _ = fmt.Fprintln(out, "saved:", held.Keys())
-	told := held.Snapshot()
+	told, logs := held.Snapshot(), reflector.LogTrace(slog.Default()) //nolint:contextcheck // a line of the log is no part of a request
 	sink := snapshots{reflector.InMemory(held), func(point reflector.Point) {
 		now := held.Snapshot()
 		if changes := append(without("-", told, now), without("+", now, told)...); len(changes) > 0 {
@@ -75,13 +76,12 @@ func run(ctx context.Context, config transport.Config, out io.Writer, selector, 
 		}
 		told = now
 		if point.Version == "" {
-			return // the server may be another one than before, and the last copy stays right
+			return // the server may be another one than before: the last copy stays, and this step may come again
 		}
 		if err := saved.Save(ctx, pods.Origin(), point, slices.Values(now.List())); err != nil {
 			slog.Warn("the Pods are not saved", "error", err)
 		}
 	}}
-	logs := reflector.LogTrace(slog.Default()) //nolint:contextcheck // a line of the log is no part of a request
 	return reflector.New(pods, sink, reflector.Options{Start: start, Trace: logs}).Run(ctx)
 }
 

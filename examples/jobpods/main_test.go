@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -31,9 +32,10 @@ func TestJobPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
 		must := program.Must(t)
+		selector := "app=count"
 		begin := func() (end func(want string)) {
 			return program.InMemory(t, listener, func(ctx context.Context, config transport.Config, out io.Writer) error {
-				return run(ctx, config, out, "app=count", file)
+				return run(ctx, config, out, selector, file)
 			})
 		}
 		label := func(name, app string) {
@@ -90,6 +92,16 @@ func TestJobPods(t *testing.T) {
 		end(`saved: [jobs/driver jobs/exec-3]
 [jobs/driver] [-jobs/exec-3 Pending]
 `)
+
+		// A copy that is damaged, or of another application, is not used.
+		must("", os.Truncate(file, 10))
+		end = begin()
+		<-time.After(time.Minute)
+		end("saved: []\n[jobs/driver] [+jobs/driver Pending]\n")
+		selector = "app=shop"
+		end = begin()
+		<-time.After(time.Minute)
+		end("saved: []\n[jobs/web] [+jobs/web Running]\n")
 	})
 }
 
