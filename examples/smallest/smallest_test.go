@@ -48,6 +48,7 @@ const (
 	list   = "traces.txt"
 	page   = "../../docs/smallest-client.md"
 	begin  = "<!-- written by go test ./examples/smallest -update -->\n"
+	next   = "\nNext: [the ladder](ladder.md) from this client to the whole of relist, and [the order](reading.md) in which to read that.\n"
 )
 
 // has are the options of a start line that the client has, or that are none of its business.
@@ -91,7 +92,7 @@ func TestTraces(t *testing.T) {
 			len(of), c.sees, strings.ReplaceAll(anchor, "-", " "), c.section, c.file, c.trace)
 	}
 	before, _, _ := strings.Cut(read(t, page), begin)
-	check(t, page, before+begin+table)
+	check(t, page, before+begin+table+next)
 }
 
 // A request that is given up says that nothing came.
