@@ -25,16 +25,16 @@ type rung struct {
 	program         trace.Program
 }
 
-// ladder has the clients of the page. Each does more than the one before; but the three guests that
-// need the quarantine stand beside each other.
+// ladder has the clients of the page. Each does more than the one before; but three are branches:
+// the quarantine, and one guest that needs it. Names in backquotes are those of relist replay.
 var ladder = []rung{
-	{"smallest", "loses nothing, as long as objects decode and the server was not restored", "[smallest.go](../examples/smallest/smallest.go)", smallest.Program},
-	{"alone", "the conversation of relist's machine: all transports and encodings, initial events, and more ways in which a list goes wrong", "[machine.go](../protocol/machine.go)", Only(protocol.Guests{})},
+	{"`smallest`", "loses nothing, as long as objects decode and the server was not restored", "[smallest.go](../examples/smallest/smallest.go)", smallest.Program},
+	{"`conversation-alone`", "the conversation of relist's machine: all transports and encodings, initial events, and more ways in which a list goes wrong", "[machine.go](../protocol/machine.go)", Only(protocol.Guests{})},
 	{"quarantine", "an object that cannot be used is requested again, and the others stay live", "[quarantine.go](../protocol/quarantine.go)", Only(protocol.Guests{Quarantine: true})},
-	{"+ history", "a server that was restored from a backup is noticed", "[history.go](../protocol/history.go)", Only(protocol.Guests{Quarantine: true, History: true})},
-	{"+ verify", "what the server itself has lost is found", "[verify.go](../protocol/verify.go)", Only(protocol.Guests{Quarantine: true, Verify: true})},
-	{"+ saved", "a program that restarts continues from a saved copy", "[saved.go](../protocol/saved.go)", Only(protocol.Guests{Quarantine: true, Saved: true})},
-	{"relist", "all of them: a saved copy is compared with the history of the server", "[reading.md](reading.md)", trace.Mirror},
+	{"quarantine and history", "a server that was restored from a backup is noticed", "[history.go](../protocol/history.go)", Only(protocol.Guests{Quarantine: true, History: true})},
+	{"quarantine and verify", "what the server itself has lost is found", "[verify.go](../protocol/verify.go)", Only(protocol.Guests{Quarantine: true, Verify: true})},
+	{"quarantine and saved", "a program that restarts continues from a saved copy", "[saved.go](../protocol/saved.go)", Only(protocol.Guests{Quarantine: true, Saved: true})},
+	{"relist, `mirror`", "all of them: a saved copy is compared with the history of the server", "[reading.md](reading.md)", trace.Mirror},
 }
 
 // plain is a program that knows no option of a trace.
