@@ -56,20 +56,19 @@ type Reflector struct {
 
 // Run lists and watches until ctx ends. Called again, it continues.
 func (r *Reflector) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		request := r.list
 		if r.listed {
 			request = r.watch
 		}
-		err := request(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		select {
-		case <-time.After(r.next(err)):
-		case <-ctx.Done():
+		if err := request(ctx); ctx.Err() == nil {
+			select {
+			case <-time.After(r.next(err)):
+			case <-ctx.Done():
+			}
 		}
 	}
+	return ctx.Err()
 }
 
 // next decides which request follows, and returns how long to wait. A watch continues where the one
@@ -175,8 +174,7 @@ func (r *Reflector) pages(ctx context.Context, version string) (items []*Object,
 	}
 }
 
-// errEnd is the end of a stream, between two events or in the middle of one.
-var errEnd = errors.New("the end of the stream")
+var errEnd = errors.New("the end of the stream") // between two events, or in the middle of one
 
 // watch tells the queue what has changed. It returns nil if the next watch may begin at once.
 func (r *Reflector) watch(ctx context.Context) error {
@@ -265,11 +263,11 @@ func (r *Reflector) get(ctx context.Context, query url.Values, patience time.Dur
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	more := resp.Body.Read
+	// A stream that goes on is ended before Close, which since Go 1.27 reads on for a while.
+	defer func() { cancel(nil); _ = resp.Body.Close() }()
 	body := reader(func(p []byte) (int, error) {
 		idle.Reset(patience) // somebody reads, who has got what came before
-		return more(p)
+		return resp.Body.Read(p)
 	})
 	if resp.StatusCode == http.StatusOK {
 		return read(body)
