@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,10 +223,7 @@ func (p *peer) say(line string) {
 func (p *peer) stopped(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = errors.New("the program has ended")
-	if err != nil {
-		p.ended = fmt.Errorf("%w: %w", p.ended, err)
-	}
+	p.ended = fmt.Errorf("the program has ended: %w", cmp.Or(err, errors.New("Run returned nil")))
 	p.note(note{lines: []string{"= stopped"}})
 }
 

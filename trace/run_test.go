@@ -184,7 +184,7 @@ func TestStopByItself(t *testing.T) {
 	}
 	const ended = "the program has ended"
 	err = playText(t, done, "start\n= stopped\n< 200 list rv=1\n")
-	if err == nil || !strings.Contains(err.Error(), ended) {
+	if err == nil || !strings.Contains(err.Error(), ended+": Run returned nil") {
 		t.Errorf("error %v, want one that says that the program has ended", err)
 	}
 	starts = 0
