@@ -52,7 +52,7 @@ func (r *Recording) faults() (faults []string) {
 	for _, key := range slices.Sorted(maps.Keys(held)) {
 		switch version, there := server[key]; {
 		case !there:
-			faults = append(faults, "keeps "+short(key)+", which the server no longer has")
+			faults = append(faults, "has "+short(key)+", which the server no longer has")
 		case version != held[key]:
 			faults = append(faults, fmt.Sprintf("has %s at %s, which is now at %s", short(key), held[key], version))
 		}

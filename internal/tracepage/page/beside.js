@@ -31,7 +31,7 @@ function held(step) {
   return [...has].map(([key, version]) => {
     const now = server.get(key);
     if (now === version) return node('li', '', `${key}@${version}`);
-    return node('li', now ? 'changed' : 'gone', `${key}@${version}`, node('b', '', now ? 'out of date' : 'kept: the server has deleted it'));
+    return node('li', now ? 'changed' : 'gone', `${key}@${version}`, node('b', '', now ? 'out of date' : 'the server has deleted it'));
   });
 }
 
@@ -46,7 +46,7 @@ function draw(step, before, scroll) {
     return node('section', '', node('h2', '', side.program), list('acts', ...acts(side, at).map(text => node('li', '', text))),
       ...objects('Its program knows', held(s)), ...objects('Its program does not know', unknown), node('p', 'none', request(side, at)));
   }));
-  items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing, as far as the server has said.');
+  items($('server'), compared((before && before.server) || [], step.server || [], '@'), 'Nothing.');
   showWire(at, scroll);
   const did = data.sides.map(side => acts(side, at).join(', '));
   explain([step.text[0], ...did].join());

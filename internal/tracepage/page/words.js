@@ -15,6 +15,8 @@ const words = {
   synced: 'the whole first list was handed over',
   expired: 'the server no longer has the events after a version (410)',
   tooLarge: 'the server has not reached a version yet',
+  'Too large resource version': 'the same, in the words of the server',
+  problem: 'what a client reports to its user',
   Replaced: 'an object of a list is handed over',
   Listed: 'the same, in the words of a naive client',
   MissedDeletion: 'no event reported this deletion: the naive client hands it over as another type than a deletion that it was sent',
