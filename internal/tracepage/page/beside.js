@@ -38,7 +38,7 @@ function held(step) {
 function draw(step, before, scroll) {
   showLines({ ...step, came: [] });
   $('note').classList.toggle('here', at === data.mark);
-  document.body.classList.toggle('begun', at > 0);
+  document.body.classList.toggle('between', at > 0 && at < steps.length - 1); // what went wrong is for the first and the last step
   $('sides').replaceChildren(...data.sides.map(side => {
     const s = side.steps[at], list = (name, ...rows) => node('ul', name, ...rows);
     const unknown = compared(s.store || [], s.server || [], '@').filter(([kind]) => kind === 'new').map(([, text]) => node('li', 'unknown', text));
