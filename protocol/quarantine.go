@@ -131,8 +131,7 @@ func (e *entry) reported() error {
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
 // put puts the key of an item into quarantine. If the key is there already, its entry is brought up
-// to date. put reports whether that is news: it is none if the entry had this version and this
-// cause.
+// to date. If the entry had this version and this cause, that is no news.
 func (q *quarantine) put(now time.Time, resume string, item Item, err error, why cause) (news bool) {
 	if item.Meta.Key == "" { // no request can name it
 		q.repair.wantUnnamed(now)

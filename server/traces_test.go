@@ -34,8 +34,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the lines of runs in traces")
 
-// relayDiffers are the traces of which a relay gives other answers than the server behind it, each
-// with the row of server/relay/README.md that says why.
+// A relay answers these traces otherwise than the server behind it. Each has the row of
+// server/relay/README.md that says why.
 var relayDiffers = map[string]string{
 	"bookmark-before-end": "versions without a change",
 	"idle-progress":       "versions without a change",
@@ -82,8 +82,8 @@ func TestRelayAnswersAlike(t *testing.T) {
 	})
 }
 
-// TestPictures draws the traces of which there are pictures, and the page shows them. It leads to
-// every trace. There are no other pictures.
+// Some traces have a picture. TestPictures draws it, and wants it on the page, which leads to every
+// trace. A picture without a trace is an error.
 func TestPictures(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	if err != nil {

@@ -2,7 +2,6 @@ package incidents
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,14 +32,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("there are %d files, want %d", len(files), len(wants))
 	}
 	for _, name := range files {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := trace.Parse(name, src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := parse(t, name)
 		recording, err := trace.Record(f, naive.Programs[f.Program()])
 		if err != nil {
 			t.Fatal(err)

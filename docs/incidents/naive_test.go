@@ -21,16 +21,21 @@ func TestTraceNaive(t *testing.T) {
 		t.Fatal("no traces")
 	}
 	for _, name := range append(files, pairs...) {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := trace.Parse(name, src)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trace.Run(t, file{os.DirFS("."), name}, naive.Programs[f.Program()])
+		trace.Run(t, file{os.DirFS("."), name}, naive.Programs[parse(t, name).Program()])
 	}
+}
+
+func parse(t *testing.T, name string) *trace.File {
+	t.Helper()
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := trace.Parse(name, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // file is a file system with one file for trace.Run.

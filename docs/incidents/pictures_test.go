@@ -21,16 +21,10 @@ func TestPictures(t *testing.T) {
 		t.Fatal("no traces")
 	}
 	for _, name := range append(naive, relist...) {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := trace.Parse(name, src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := parse(t, name)
 		recording := trace.Transcript(f)
 		if strings.HasPrefix(name, "..") {
+			var err error
 			if recording, err = trace.Record(f, nil); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

@@ -44,7 +44,7 @@ type run struct {
 	visible chan struct{} // holds one: there is a note
 
 	mu     sync.Mutex        // guards what follows
-	tokens map[string]string // with which the list of a request continues
+	tokens map[string]string // the continue token of each list, by the name of its request
 	notes  []note
 }
 

@@ -10,7 +10,7 @@ import (
 // beside is the data of a page that shows two runs of one file.
 type beside struct {
 	Sides []*Recording `json:"sides"` // the client that is wrong, and the one to compare it with
-	Mark  int          `json:"mark"`  // the step whose comment begins with "Here: "; -1 if there is none
+	Mark  int          `json:"mark"`  // the step with a comment "Here: ..."; -1 if there is none
 
 	Lost     bool     `json:"lost"`    // the wrong client does not have what the server has
 	Verdict  []string `json:"verdict"` // of each
