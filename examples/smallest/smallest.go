@@ -191,6 +191,7 @@ func (r *Reflector) watch(ctx context.Context) error {
 	healthy, progress := open && time.Since(began) >= 10*time.Second, r.version != before
 	if healthy {
 		r.afterAnswer, r.afterRefusal, r.failures, r.outage = 0, 0, 0, false
+		r.reopened = false
 	}
 	if errors.Is(err, errEnd) && (healthy || progress && !r.reopened) {
 		r.reopened = !healthy

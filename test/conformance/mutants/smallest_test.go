@@ -59,6 +59,7 @@ var ofSmallest = []mutation{
 	{"delay after each end", smallest, one("(healthy || progress", "(progress"), "backoff-refused"},
 	{"delay after the first short watch", smallest, one("progress && !r.reopened", "progress && r.reopened"), "expired"},
 	{"delay after no short watch", smallest, one("progress && !r.reopened", "progress"), "short-streams-bookmarks"},
+	{"delay after a short watch that follows a good one with another end", smallest, one("\t\tr.reopened = false\n", ""), "short-streams-after-an-error"},
 	{"delay after the first short watch that follows a good one", smallest, one("r.reopened = !healthy", "r.reopened = true"), "short-streams-bookmarks"},
 	{"take garbage for an end", smallest, one("errors.As(err, new(*json.SyntaxError))", "false"), "stream-garbage"},
 	{"take JSON that is no event for an end", smallest, one(" || errors.As(err, new(*json.UnmarshalTypeError))", ""), "stream-no-event"},
