@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/writes"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/transport"
 )
@@ -78,16 +80,34 @@ func (w *Writer[T]) delete(ctx context.Context, key string, opts DeleteOptions) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := w.bound(ctx)
-	defer cancel()
-	resp, err := w.client.Do(ctx, http.MethodDelete, transport.Request{Path: path, Header: http.Header{"Content-Type": {"application/json"}}}, body)
-	if err != nil {
+	return w.write(ctx, key, func(ctx context.Context, done *writes.Write) error {
+		resp, err := w.client.Do(ctx, http.MethodDelete, transport.Request{Path: path, Header: http.Header{"Content-Type": {"application/json"}}}, body)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.MediaType != "application/json" {
+			return resp.UnexpectedContent() // a login page is no deletion
+		}
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, format.MaxObjectBytes))
+		done.Deleted = true
+		done.UID, done.Version = deleted(answer)
 		return err
+	})
+}
+
+// deleted returns what is known of an object from the answer to its deletion, which is a Status or
+// the object. If it is neither, nothing is known: the status code says that it was deleted.
+func deleted(answer []byte) (uid types.UID, version string) {
+	var is struct {
+		Metadata struct {
+			UID             types.UID `json:"uid"`
+			ResourceVersion string    `json:"resourceVersion"`
+		} `json:"metadata"`
+		Details struct {
+			UID types.UID `json:"uid"`
+		} `json:"details"`
 	}
-	defer resp.Body.Close()
-	if resp.MediaType != "application/json" {
-		return resp.UnexpectedContent() // a login page is no deletion
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, format.MaxObjectBytes)) // a Status or the object; the status code says it all
-	return err
+	_ = json.Unmarshal(answer, &is)
+	return cmp.Or(is.Metadata.UID, is.Details.UID), is.Metadata.ResourceVersion
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/writes"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -238,16 +239,35 @@ func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwa
 	if c.force {
 		query.Set("force", "true")
 	}
-	ctx, cancel := w.bound(ctx)
-	defer cancel()
-	obj, meta, err := answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
-	if err == nil && c.key != "" && meta.Key != c.key {
-		err = fmt.Errorf("the server has answered with another object, %s", meta.Key)
-	}
+	var obj A
+	err = w.write(ctx, c.key, func(ctx context.Context, done *writes.Write) error {
+		answer, meta, err := answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
+		if err == nil && c.key != "" && meta.Key != c.key {
+			err = fmt.Errorf("the server has answered with another object, %s", meta.Key)
+		}
+		if err != nil {
+			return err
+		}
+		obj, done.Key, done.UID, done.Version = answer, meta.Key, meta.UID, meta.ResourceVersion
+		if labeled, ok := any(answer).(interface{ GetLabels() map[string]string }); ok {
+			done.Labels, done.Labeled = labeled.GetLabels(), true
+		}
+		return nil
+	})
 	if err != nil {
 		return *new(A), w.describe(c.verb, c.key, err)
 	}
 	return obj, nil
+}
+
+// write sends one write, with a context that Options.Timeout bounds. A dry run is no write.
+func (w *Writer[T]) write(ctx context.Context, key string, send func(context.Context, *writes.Write) error) error {
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
+	if w.opts.DryRun {
+		return send(ctx, &writes.Write{})
+	}
+	return writes.Do(ctx, writes.Write{Resource: w.resource.GroupResource().String(), Key: key}, func(done *writes.Write) error { return send(ctx, done) })
 }
 
 // bound returns the context of one write.

@@ -1,0 +1,71 @@
+// Package writes lets a program see and stop the writes of the functions that it calls. It stands
+// in their contexts, so they need not know of it. Package writer calls [Do] for each request.
+package writes
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Write is what a request has done to an object.
+type Write struct {
+	Resource string // such as "deployments.apps", as a Scope has it
+	Key      string // "" if the server was to make the name, and has not answered
+	UID      types.UID
+
+	// Version is the one that the write has made, or that of the object if it changed nothing. It
+	// is empty if that is not known: the object is gone, or there was no answer.
+	Version string
+
+	Labels     map[string]string // as they are on the server, if Labeled
+	Labeled    bool
+	Deleted    bool // or about to be: the object has finalizers or a grace period
+	Unanswered bool // the server may have made the write, or may make it yet
+}
+
+// A Gate lets a write begin, or returns the error of the write. leave is called when the request
+// has ended.
+type Gate func() (leave func(), err error)
+
+type (
+	gateKey struct{}
+	noteKey struct{}
+)
+
+// WithGate returns a context whose writes begin only if gate lets them.
+func WithGate(ctx context.Context, gate Gate) context.Context {
+	return context.WithValue(ctx, gateKey{}, gate)
+}
+
+// WithNotes returns a context whose writes are told to note, on the goroutine that makes them,
+// before the function that makes the write returns.
+func WithNotes(ctx context.Context, note func(Write)) context.Context {
+	return context.WithValue(ctx, noteKey{}, note)
+}
+
+// Do sends a write, if the context lets it. send fills in what has become of it.
+func Do(ctx context.Context, w Write, send func(*Write) error) error {
+	if gate, ok := ctx.Value(gateKey{}).(Gate); ok {
+		leave, err := gate()
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	err := send(&w)
+	w.Unanswered = err != nil && !refused(err)
+	if note, ok := ctx.Value(noteKey{}).(func(Write)); ok && (err == nil || w.Unanswered) {
+		note(w)
+	}
+	return err
+}
+
+// refused reports whether an error says that the server has not made the write. One of 500 and
+// more may come from a proxy, or from a server that has given up waiting for its own storage.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code < 500
+}
