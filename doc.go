@@ -15,7 +15,8 @@
 //	informer    puts these together and calls handlers
 //	controller  calls a function for the keys of what has changed, until it succeeds
 //
-// Package controller/writer goes the other way: it creates, changes and deletes objects.
+// Package controller/writer goes the other way: it creates, changes and deletes objects. Package
+// controller/events tells people what a controller did.
 //
 // One round: list everything, replace the copy, watch from the list's
 // resourceVersion, and apply each event. A watch that ends is resumed from the
