@@ -105,6 +105,13 @@ func Example() {
 	// context canceled
 }
 
+// A controller that only a new generation brings back, and not its own status writes.
+func ExampleFor() {
+	var shops *informer.Informer[*metav1.PartialObjectMetadata]
+	type Shop = metav1.PartialObjectMetadata
+	_ = controller.For(shops, func(was, is *Shop) bool { return was.Generation != is.Generation })
+}
+
 func ExampleQueue() {
 	q := controller.NewQueue[string](controller.QueueOptions{})
 	q.AddInitial("shop/old", "shop/older")

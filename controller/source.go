@@ -27,6 +27,20 @@ type Cache[T object.Object] interface {
 // owner to another, both are looked at; if it is deleted, its last owner is, whether anybody saw
 // the deletion or not. These states are the ones that the informer's store had, one by one: a
 // Reconcile that has read a state of an object is called again when the store has another.
+//
+// The functions named when give that up for what they leave out. Each gets two states of one
+// object, as the store had it and as it has it now. If one returns false, the change makes no keys.
+// They are asked for updates that concern the same keys as before, so never if an object comes,
+// goes, or goes to another owner. If a controller's own status writes should not bring its keys
+// back:
+//
+//	controller.For(shops, func(was, is *Shop) bool { return was.Generation != is.Generation })
+//
+// The server counts the generation up for each change outside metadata and status, and when a
+// deletion begins that waits for finalizers. So this leaves out labels, annotations and finalizers:
+// compare those that Reconcile reads, too. ConfigMaps and some other types have no generation, so
+// it would leave out all of their updates. A custom resource without the status subresource counts
+// its status. A server restored from a backup may reach a generation again with other content.
 type Source struct {
 	name     string
 	informer any // what distinguishes the informers of several sources
@@ -35,9 +49,9 @@ type Source struct {
 	observe  func(q *Queue[string]) (*informer.Registration, error)
 }
 
-// For makes the object's own key.
-func For[T object.Object](in Cache[T]) Source {
-	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
+// For makes the object's own key. [Source] says what when is.
+func For[T object.Object](in Cache[T], when ...func(was, is T) bool) Source {
+	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} }, when)
 }
 
 // owned is an object that says who owns it. Generated API types, Unstructured,
@@ -55,8 +69,8 @@ type owned interface {
 // An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell
 // by the UID of the reference. [OwnedMeta] writes such a reference.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-func Owns[T owned](in Cache[T], owner object.Type) Source {
-	s := from("Owns", in, OwnerKeys[T](owner))
+func Owns[T owned](in Cache[T], owner object.Type, when ...func(was, is T) bool) Source {
+	s := from("Owns", in, OwnerKeys[T](owner), when)
 	if owner.Kind == "" {
 		s.observe = func(*Queue[string]) (*informer.Registration, error) { return nil, errNoKind }
 	}
@@ -111,16 +125,16 @@ func keyOf(owner object.Type, namespace, name string) string {
 }
 
 // Watches makes the keys that a function returns: those that this object concerns. Empty keys are
-// left out. The function runs on the informer's goroutine, as index functions do: it must be quick,
-// and may read stores.
-func Watches[T object.Object](in Cache[T], keys func(obj T) []string) Source {
+// left out. The function runs on the informer's goroutine, as index functions and when do: it must
+// be quick, and may read stores.
+func Watches[T object.Object](in Cache[T], keys func(obj T) []string, when ...func(was, is T) bool) Source {
 	return from("Watches", in, func(obj T) []string {
 		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })
-	})
+	}, when)
 }
 
 // from makes a Source of a rule that says which keys an object concerns.
-func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []string) Source {
+func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []string, when []func(was, is T) bool) Source {
 	var none T
 	name := fmt.Sprintf("%s(%T)", rule, none)
 	observe := func(q *Queue[string]) (*informer.Registration, error) {
@@ -130,7 +144,12 @@ func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []stri
 				keys = concerns(c.Old)
 			}
 			if c.Exists {
-				keys = append(keys, concerns(c.New)...)
+				now := concerns(c.New)
+				leavesOut := func(when func(was, is T) bool) bool { return !when(c.Old, c.New) }
+				if c.Existed && slices.Equal(keys, now) && slices.ContainsFunc(when, leavesOut) {
+					return
+				}
+				keys = append(keys, now...)
 			}
 			if c.Initial {
 				q.AddInitial(keys...)

@@ -3,6 +3,7 @@ package controller_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,5 +47,54 @@ func TestIndexOfOwners(t *testing.T) {
 			t.Errorf("(-want +got):\n%s\n%v", diff, err)
 		}
 		r.stop()
+	})
+}
+
+// A function that compares two states is asked for updates alone: an object that comes, goes or is
+// replaced, or that goes from one key to another, makes its keys anyway. Of several functions, all
+// decide. What a list brings together counts as one update.
+func TestWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b")
+		grow := func(obj *thing) { obj.Generation++ }
+		asked := 0
+		generation := func(was, is *thing) bool { asked++; return was.Generation != is.Generation }
+		labeled := func(_, is *thing) bool { return is.Labels["skip"] == "" }
+		in := cache(f)
+		r := run(t, 1, nil, controller.For(in, generation, labeled))
+		owned := run(t, 1, nil, controller.Owns(in, object.Type{Group: "example.com", Kind: "Shop"}, generation))
+		watched := run(t, 1, nil, controller.Watches(in, func(obj *thing) []string { return obj.About }, generation))
+		r.expect("a b")
+		f.set("a", func(*thing) {})
+		r.expect("")
+		f.set("a", grow)
+		r.expect("a")
+		f.set("a", func(obj *thing) { grow(obj); obj.Labels = map[string]string{"skip": "yes"} })
+		r.expect("")
+		f.Gap(func() { f.set("a", func(obj *thing) { obj.Labels = nil }); f.set("a", grow) })
+		later(time.Minute)
+		r.expect("a")
+
+		owned.expect("")
+		for _, want := range []string{"x", "x y"} { // the generation does not count these
+			name := want[len(want)-1:]
+			f.set("a", func(obj *thing) { shop(name)(obj); obj.About = []string{name} })
+			owned.expect(want)
+			watched.expect(want)
+		}
+		r.expect("")
+
+		before := asked
+		f.Gap(func() { f.Remove("b"); f.set("b", func(*thing) {}) }) // of the same generation
+		later(time.Minute)
+		r.expect("b")
+		f.Remove("a")
+		f.set("c", func(*thing) {})
+		r.expect("a c")
+		owned.expect("y")
+		watched.expect("y")
+		if asked != before {
+			t.Errorf("asked %d times for objects that came and went", asked-before)
+		}
 	})
 }
