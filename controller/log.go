@@ -50,6 +50,9 @@ func classOf(err error) string {
 	if errors.As(err, &panicked) {
 		return classPanic
 	}
+	if isTerminal(err) {
+		return "terminal"
+	}
 	return string(apierrors.ReasonForError(err)) // "" if it is no answer of an API server
 }
 
@@ -62,7 +65,7 @@ func isBehind(err error) bool {
 // failed tells of an attempt that has failed.
 func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	level, since, more := slog.LevelDebug, time.Duration(0), false
-	if !isBehind(r.Err) || r.Failures >= manyBehind {
+	if !isBehind(r.Err) || r.Failures >= manyBehind || isTerminal(r.Err) {
 		level, since, more = l.record(r.Key, classOf(r.Err))
 	}
 	message := "relist: reconcile failed"

@@ -148,6 +148,11 @@ func (q *Queue[K]) add(keys []K, after time.Duration, live bool) {
 // delay have passed. A worker calls it between Get and Done. If the key was added while it was
 // worked on, rule 5 holds for that. Retry returns how long the key waits.
 func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
+	return q.fail(key, atLeast, false)
+}
+
+// fail is Retry. After a terminal failure the key waits for a change, or for atLeast if positive.
+func (q *Queue[K]) fail(key K, atLeast time.Duration, terminal bool) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ending {
@@ -161,13 +166,20 @@ func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 	q.totals.retries++
 	pause, atLeast := q.pause(it.failures), max(atLeast, 0)
 	soonest := now.Add(atLeast) // a Duration could not hold the sum if atLeast is very long, and a Time can
-	it.notBefore = soonest.Add(min(pause, changeFloor))
+	it.notBefore = now.Add(min(pause, changeFloor))
+	if terminal {
+		pause = 0
+	} else {
+		it.notBefore = it.notBefore.Add(atLeast)
+	}
 	if it.again {
 		it.again = false
 		q.schedule(it, now, it.notBefore)
 	}
 	q.postpone(it)
-	q.want(it, now, soonest.Add(pause), it.givenLive)
+	if !terminal || atLeast > 0 {
+		q.want(it, now, soonest.Add(pause), it.givenLive)
+	}
 	if it.place == none {
 		return 0
 	}

@@ -27,7 +27,8 @@ import (
 // If it returns an error, it is called again after a delay: see [QueueOptions]. If after is
 // positive, or if the error is an answer of the API server that says when to come back
 // (Retry-After, in the Status of a 429, 500, 503 or 504), the key waits for that time, and then for
-// the delay. A panic counts as an error.
+// the delay. A panic counts as an error. After a [Terminal] error it is not called again, unless
+// after is positive or something changes.
 //
 // ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for
 // it.
@@ -316,10 +317,11 @@ func (c *running) settle(ctx context.Context, r *Reconciled, after time.Duration
 		}
 		return
 	}
-	if seconds, ok := apierrors.SuggestsClientDelay(r.Err); ok {
+	terminal := isTerminal(r.Err)
+	if seconds, ok := apierrors.SuggestsClientDelay(r.Err); ok && !terminal {
 		after = max(after, min(time.Duration(seconds)*time.Second, longestRetryAfter))
 	}
-	r.Next = c.queue.Retry(r.Key, after)
+	r.Next = c.queue.fail(r.Key, after, terminal)
 	r.Failures = c.queue.Failures(r.Key)
 	if ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) && classOf(r.Err) != classPanic {
 		return // the controller stops, and so did reconcile
