@@ -23,7 +23,8 @@ import (
 // Modify changes an object that was read. It calls change with a copy of have, and sends what is
 // different then as a merge patch. If nothing is different, Modify sends no request, and returns
 // have. A field that have lacks and that change sets to zero is no difference if its JSON is the
-// same: to write a first false or 0, declare a pointer. https://www.rfc-editor.org/rfc/rfc7396
+// same: to write a first false or 0, declare a pointer. Nor is an empty list or struct that T would
+// lose again, because of a tag omitzero around it. https://www.rfc-editor.org/rfc/rfc7396
 //
 // Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to
 // a list of objects, such as the containers of a Pod, Modify first asks for the object as it is, by
@@ -49,7 +50,8 @@ func (w *Writer[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, 
 	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
 
-// ModifyStatus is Modify for the status. change writes to no other field.
+// ModifyStatus is Modify for the status. change writes to no other field. If there is no status, an
+// empty one is no difference.
 func (w *Writer[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch the status of", subresource: "status"}, have, change)
 }
@@ -166,7 +168,8 @@ func (w *Writer[T]) fromMeta(meta metav1.ObjectMeta) (obj T, err error) {
 }
 
 // states returns an object before and after change, as trees. If a subresource is given, change may
-// change no other member.
+// change no other member. The trees are the same if T would not find the change in its own JSON,
+// such as an empty list in a struct that then has no JSON at all.
 func states[T object.Object](have T, change func(obj T), subresource string) (before, after map[string]any, err error) {
 	before, text, err := asTree(have)
 	if err != nil {
@@ -177,15 +180,36 @@ func states[T object.Object](have T, change func(obj T), subresource string) (be
 		return nil, nil, err
 	}
 	change(changed)
-	if after, _, err = asTree(changed); err != nil {
+	if after, text, err = asTree(changed); err != nil {
 		return nil, nil, err
 	}
-	for member := range mergePatchOf(before, after) {
+	patch := mergePatchOf(before, after)
+	for member := range patch {
 		if subresource != "" && member != subresource {
 			return nil, nil, fmt.Errorf("the function has changed %s, and a patch of the %s changes nothing else: use Modify", member, subresource)
 		}
 	}
+	if len(patch) > 0 && isHollow(patch) {
+		status, isMap := patch[subresource].(map[string]any)
+		again, err := decode[T](text)
+		read, _, unread := asTree(again)
+		if isMap && len(status) == 0 || err == nil && unread == nil && len(mergePatchOf(before, read)) == 0 {
+			return before, before, nil
+		}
+	}
 	return before, after, nil
+}
+
+// isHollow reports whether a value has empty objects and lists, and nothing else.
+func isHollow(value any) bool {
+	if list, ok := value.([]any); ok {
+		return len(list) == 0
+	}
+	members, ok := value.(map[string]any)
+	for _, member := range members {
+		ok = ok && isHollow(member)
+	}
+	return ok
 }
 
 // copyOf returns a copy of an object that is text in JSON.

@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -143,6 +144,60 @@ func TestPatchStatus(t *testing.T) {
 	}
 	_, err := w.ModifyStatus(t.Context(), have, func(g *gadget) { g.Spec.Size = 1 })
 	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Modify")
+}
+
+// An empty status is none, and what the type would not find again in the JSON is no change: it
+// would be sent for ever. A key without content can be found again.
+func TestPatchOfAnEmptyStatus(t *testing.T) {
+	type parts struct {
+		Names []string            `json:"names,omitempty"`
+		Seen  map[string]struct{} `json:"seen,omitempty"`
+	}
+	type status struct {
+		Count int   `json:"count,omitempty"`
+		Parts parts `json:"parts,omitzero"`
+	}
+	type whole struct {
+		metav1.ObjectMeta `json:"metadata"`
+
+		Status *status `json:"status,omitempty"`
+		Spec   parts   `json:"spec,omitzero"`
+	}
+	for name, tt := range map[string]struct {
+		have   string
+		change func(o *whole)
+		spec   bool
+		want   string // "": no request
+	}{
+		"none":           {have: `{}`, change: func(o *whole) { o.Status = &status{} }},
+		"empty parts":    {have: `{"status":{"count":1}}`, change: func(o *whole) { o.Status.Parts.Names = []string{} }},
+		"an empty spec":  {have: `{}`, spec: true, change: func(o *whole) { o.Spec.Names = []string{} }},
+		"a key":          {have: `{"status":{"count":1}}`, change: func(o *whole) { o.Status.Parts.Seen = map[string]struct{}{"a": {}} }, want: `"status":{"parts":{"seen":{"a":{}}}}`},
+		"the first key":  {have: `{}`, change: func(o *whole) { o.Status = &status{Parts: parts{Seen: map[string]struct{}{"a": {}}}} }, want: `"status":{"parts":{"seen":{"a":{}}}}`},
+		"parts that end": {have: `{"status":{"parts":{"names":["a"]}}}`, change: func(o *whole) { o.Status.Parts.Names = []string{} }, want: `"status":{"parts":{"names":null}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newWire(t)
+			server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
+			have := &whole{}
+			if err := json.Unmarshal([]byte(tt.have), have); err != nil {
+				t.Fatal(err)
+			}
+			have.Name, have.ResourceVersion = "g", "7"
+			w := newWriter[*whole](t, server.Client, gadgets, writer.Options{})
+			modify := w.ModifyStatus
+			if tt.spec {
+				modify = w.Modify
+			}
+			got, err := modify(t.Context(), have, tt.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want == "" && (got != have || len(server.requests) > 0) || tt.want != "" && !strings.HasSuffix(strings.Join(server.requests, " "), `json {"metadata":{"resourceVersion":"7"},`+tt.want+`}`) {
+				t.Errorf("sent %q, want %s", server.requests, tt.want)
+			}
+		})
+	}
 }
 
 // unfaithful loses a member when it is encoded and decoded.
