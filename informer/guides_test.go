@@ -509,6 +509,13 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
+func Example_probes() {
+	var mux http.ServeMux
+	group := informer.NewGroup()
+	mux.Handle("/readyz", group.Handler()) // of an informer.Group
+	mux.Handle("/livez", group.Handler())
+}
+
 func Example_group() {
 	var client *transport.Client
 	if client == nil {
