@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/relist-go/relist/object"
@@ -15,6 +16,7 @@ type cache[T object.Object] struct {
 	ordered bool   // no handler is told of a later change before its OnSynced
 	wake    wakeup // of the consumer, which then looks at handlers and resyncs
 	keyed   keyWaiters
+	log     *slog.Logger // of this informer alone; changed by setName, before Run
 
 	mu sync.Mutex
 	lifetime
@@ -24,10 +26,22 @@ type cache[T object.Object] struct {
 }
 
 func newCache[T object.Object](opts *Options[T]) *cache[T] {
+	log := *opts.logger()
+	opts.Logger = &log // who uses it later has the name
 	return &cache[T]{
+		log:      &log,
 		store:    store.New(store.Options[T]{Indexers: opts.Indexers, VersionFromMarks: true}),
 		wake:     newWakeup(),
 		lifetime: lifetime{ended: make(chan struct{}), over: make(chan struct{})},
+	}
+}
+
+// setName adds the name in a Group to the log, unless somebody else runs the informer already.
+func (c *cache[T]) setName(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.endFeeding == nil {
+		*c.log = *c.log.With("member", name)
 	}
 }
 

@@ -63,6 +63,7 @@ type checkpoints[T object.Object] struct {
 	every  time.Duration // zero for never
 	of     string
 	log    *slog.Logger
+	scope  []any  // of every line
 	wake   wakeup // of the consumer
 	loaded chan struct{}
 
@@ -96,10 +97,10 @@ func newCheckpoints[T object.Object](lw source.ListWatcher[T], opts *Options[T],
 	}
 	resource, namespace := source.ScopeOf(lw)
 	if resource != "" {
-		k.log = k.log.With("resource", resource)
+		k.scope = append(k.scope, "resource", resource)
 	}
 	if namespace != "" {
-		k.log = k.log.With("namespace", namespace)
+		k.scope = append(k.scope, "namespace", namespace)
 	}
 	k.of = copyOf(lw)
 	if k.every == 0 {
@@ -136,6 +137,7 @@ func copyOf[T object.Object](lw source.ListWatcher[T]) string {
 func (in *Informer[T]) load(ctx context.Context) {
 	k := in.checkpoints
 	defer close(k.loaded)
+	k.log = k.log.With(k.scope...)
 	k.due.Store(true) // without a copy, the first list is saved as soon as it has come
 	began := time.Now()
 	objects, at, err := k.keeper.Load(ctx, k.of)

@@ -52,10 +52,10 @@ type member struct {
 // NewGroup returns a Group without members, which has not started.
 func NewGroup() *Group { return &Group{members: map[string]*member{}} }
 
-// Add adds a member under a name, which stands for it in errors. If the group runs, the member
-// starts immediately, otherwise with the group. Add returns an error if the group has a member of
-// that name. If the group has ended or is about to end, the error satisfies errors.Is with
-// [ErrStopped].
+// Add adds a member under a name, which stands for it in errors, and in the attribute "member" of
+// the log lines of an [Informer] or a [MultiNamespace]. If the group runs, the member starts
+// immediately, otherwise with the group. Add returns an error if the group has a member of that
+// name. If the group has ended or is about to end, the error satisfies errors.Is with [ErrStopped].
 func (g *Group) Add(name string, m Member) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,6 +64,9 @@ func (g *Group) Add(name string, m Member) error {
 		return fmt.Errorf("informer: add %q to the group: %w", name, ErrStopped)
 	case g.members[name] != nil:
 		return fmt.Errorf("informer: add %q to the group: it has a member of this name; stop that one first, or choose another name", name)
+	}
+	if m, ok := m.(interface{ setName(name string) }); ok {
+		m.setName(name)
 	}
 	added := &member{Member: m, name: name, done: make(chan struct{})}
 	g.members[name] = added

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"net"
 	"strings"
@@ -137,3 +138,51 @@ func TestLoggerIsToldWhichNamespace(t *testing.T) {
 		t.Errorf("log has %s", log.String())
 	}
 }
+
+// The lines of a Group's members begin with their names: two clusters may have the same resource.
+func TestLoggerIsToldWhichMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		g := informer.NewGroup()
+		join(t, g, "here", struct{ *informer.Informer[*thing] }{informer.New(named{newFake("shop/tea")}, informer.Options[*thing]{
+			Logger: logger, Checkpoint: unreadable{},
+		})})
+		town := newTown("shop/tea")
+		multi := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*thing], error) {
+			lw, err := town.open(namespace)
+			return named{lw}, err
+		}, informer.Options[*thing]{Logger: logger})
+		if err := multi.Add("shop"); err != nil {
+			t.Fatal(err)
+		}
+		join(t, g, "away", multi)
+		alone := informer.New(named{newFake("shop/tea")}, informer.Options[*thing]{Logger: logger})
+		t.Cleanup(running(t, alone))
+		synctest.Wait()
+		join(t, informer.NewGroup(), "late", alone)
+		if err := alone.Relist(t.Context()); err != nil {
+			t.Error(err)
+		}
+		runGroup(t, g)
+		for _, want := range []string{
+			`msg="relist: listed" resource="things in shop" reason=relistRequested`,
+			`msg="relist: the saved copy is not used; begins with a list" member=here resource="things in shop" error=unreadable`,
+			`msg="relist: listed" member=here resource="things in shop" reason=first`,
+			`msg="relist: listed" member=away resource="things in shop" reason=first`,
+		} {
+			if strings.Count(log.String(), want) != 1 {
+				t.Errorf("no line\n%sin\n%s", want, log.String())
+			}
+		}
+	})
+}
+
+// unreadable has no copy that can be used.
+type unreadable struct{}
+
+func (unreadable) Load(context.Context, string) ([]*thing, reflector.Point, error) {
+	return nil, reflector.Point{}, errors.New("unreadable")
+}
+
+func (unreadable) Save(context.Context, string, reflector.Point, iter.Seq[*thing]) error { return nil }

@@ -64,8 +64,9 @@ var (
 // a ListWatcher with a method Metadata, such as a *listwatch.Client. TypeFits is not used either: T
 // fits as long as the store has an object of any namespace.
 func NewMultiNamespace[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *MultiNamespace[T] {
+	c := newCache(&opts)
 	return &MultiNamespace[T]{
-		cache:   newCache(&opts),
+		cache:   c,
 		open:    open,
 		opts:    opts,
 		ready:   make(chan *feed[T]),

@@ -24,7 +24,8 @@ type Options[T object.Object] struct {
 	// Logger gets lines about what happens: problems at Warn, once for each state and not once for
 	// each attempt; at Info a line for each list that has arrived; the rest at Debug.
 	// [reflector.LogTrace] says what they are. Each line has the attributes "resource" and
-	// "namespace", if the ListWatcher says what it lists, as listwatch.Client and source.Funcs do.
+	// "namespace", if the ListWatcher says what it lists, as listwatch.Client and source.Funcs do,
+	// and "member", the informer's name in a [Group].
 	// If Logger is nil, the lines go to what slog.Default() returned when New was called. So a
 	// program that sets nothing is also told when the server is away. slog.New(slog.DiscardHandler)
 	// writes nothing. Reflector.Trace is called as well.
