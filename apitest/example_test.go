@@ -65,3 +65,15 @@ func Example() {
 	// {"type":"MODIFIED","object":{" ... unexpected EOF
 	// {"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 2 (3)","reason":"Expired","code":410}}
 }
+
+func ExampleServer_List() {
+	server := apitest.New(apitest.Options{})
+	if _, err := server.Create("pods", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "web"}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	pods, version, err := server.List("pods", "shop") // "": of all namespaces
+	fmt.Println(len(pods), version, err)
+	// Output:
+	// 1 2 <nil>
+}

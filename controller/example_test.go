@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -131,12 +133,49 @@ func ExampleQueue() {
 	// shop/old
 }
 
-func ExampleQueue_Stats() {
+// A worker without Run. The first key fails once.
+func ExampleQueue_Get() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	queue := controller.NewQueue[string](controller.QueueOptions{})
-	go func() {
-		for range time.Tick(time.Minute) {
-			s := queue.Stats()
-			slog.Info("work queue", "ready", s.Ready, "oldest", s.Oldest, "delayed", s.Delayed, "failing", s.Failing, "retries", s.Retries)
+	queue.Add("shop/bakery", "town")
+	failed := false
+	work := func(key string) error {
+		namespace, name, err := object.SplitKey(key) // "shop", "bakery"; the namespace of a Node is ""
+		fmt.Printf("%q %q %v\n", namespace, name, err)
+		if !failed {
+			failed = true
+			return errors.New("away")
 		}
-	}()
+		if name == "bakery" {
+			stop()
+		}
+		return nil
+	}
+	one := func() error {
+		key, err := queue.Get(ctx) // waits; an error if ctx has ended, or if the queue is closed
+		if err != nil {
+			return err
+		}
+		if err := work(key); err != nil {
+			queue.Retry(key, 0) // after a delay, which grows with each failure
+		} else {
+			queue.Forget(key) // the next failure is the first
+		}
+		queue.Done(key)
+		return nil
+	}
+	for one() == nil {
+		continue
+	}
+	// Output:
+	// "shop" "bakery" <nil>
+	// "" "town" <nil>
+	// "shop" "bakery" <nil>
+}
+
+func ExampleQueue_Stats() {
+	queue := controller.NewQueue[string](controller.QueueOptions{BackoffCap: time.Minute}) // for Options.Queue
+	s := queue.Stats()
+	slog.Info("work queue", "ready", s.Ready, "oldest", s.Oldest, "delayed", s.Delayed, "failing", s.Failing, "retries", s.Retries)
 }

@@ -509,6 +509,20 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
+func Example_verify() {
+	var pods *listwatch.Client[*Pod]
+	_ = func() error {
+		metadata, err := pods.Metadata() // pods is a listwatch.Client
+		if err != nil {
+			return err
+		}
+		cache := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{
+			Verify: reflector.VerifyOptions{Interval: time.Hour, Metadata: metadata},
+		}})
+		return cache.Run(context.Background())
+	}
+}
+
 func Example_probes() {
 	var mux http.ServeMux
 	group := informer.NewGroup()
