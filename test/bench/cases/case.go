@@ -23,8 +23,8 @@ type Case struct {
 	Alone bool
 	// HTTP2 says that requests use HTTP/2 over TLS, and share connections.
 	HTTP2 bool
-	// Database says that the programs copy the objects into a database: see [MainOfCopier].
-	Database Database
+	// Copied says that the programs copy the objects into a file of SQLite: see [MainOfCopier].
+	Copied bool
 
 	run func(context.Context, *env) error
 }
@@ -33,7 +33,6 @@ type Case struct {
 func All() []Case {
 	list := Case{Objects: 20_000, SmokeObjects: 100, run: list}
 	watch := Case{Objects: 2_000, SmokeObjects: 50, SmokeEvents: 200, run: steadyWatch}
-	first := Case{Objects: 20_000, SmokeObjects: 100, run: firstCopy}
 	return []Case{
 		list.with("list-json", "First list, JSON", Spec{}),
 		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
@@ -62,12 +61,14 @@ func All() []Case {
 			Name: "many-idle", Title: "1,000 informers that have nothing to do, one process",
 			Objects: 1000, SmokeObjects: 20, HTTP2: true, run: manyIdle,
 		},
-		first.copying("copy-first", "First copy in SQLite, JSON", SQLite),
 		{
-			Name: "copy-watch", Title: "1,000 changes/s copied to SQLite, JSON", Database: SQLite,
+			Name: "copy-first", Title: "First copy in SQLite, JSON", Copied: true,
+			Objects: 20_000, SmokeObjects: 100, run: firstCopy,
+		},
+		{
+			Name: "copy-watch", Title: "1,000 changes/s copied to SQLite, JSON", Copied: true,
 			Objects: 20_000, Events: 10_000, SmokeObjects: 100, SmokeEvents: 200, run: steadyCopy,
 		},
-		first.copying("copy-postgres-first", "First copy in PostgreSQL, JSON", Postgres),
 	}
 }
 
@@ -80,11 +81,6 @@ func (c Case) alone() Case { c.Alone = true; return c }
 
 func (c Case) events(n int) Case { c.Events = n; return c }
 
-func (c Case) copying(name, title string, to Database) Case {
-	c.Name, c.Title, c.Database = name, title, to
-	return c
-}
-
 func relisting(percent int) Case {
 	return Case{
 		Name: fmt.Sprintf("relist-%d", percent), Title: fmt.Sprintf("List again after 410, %d %% changed, JSON", percent),
@@ -95,8 +91,8 @@ func relisting(percent int) Case {
 
 // env has what a case needs to run.
 type env struct {
-	client  Client // nil if the case has a Database
-	copier  Copier // nil if it has none
+	client  Client // nil if the case is Copied
+	copier  Copier // nil if it is not
 	ledger  *Ledger
 	access  Access
 	spec    Spec

@@ -69,8 +69,6 @@ type Access struct {
 	HTTP2 bool
 	// Gzip asks for compressed lists. client-go always asks for them.
 	Gzip bool
-	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the
-	// server of the database, or 0.
-	Database    string
-	DatabasePID int
+	// Database is the path of a file of SQLite.
+	Database string
 }

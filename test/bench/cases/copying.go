@@ -10,17 +10,7 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// Database is where a program copies objects to.
-type Database uint8
-
-// The databases.
-const (
-	NoDatabase Database = iota
-	SQLite
-	Postgres
-)
-
-// A Copier is a program that copies the objects of the load server into a database.
+// A Copier is a program that copies the objects of the load server into a file of SQLite.
 type Copier interface {
 	// Start opens the database, and copies until Stop is called.
 	Start(ctx context.Context, ledger *Ledger) (Copying, error)
@@ -77,12 +67,12 @@ func (l *Ledger) committed() (version uint64, rows int, lags []float64) {
 // firstCopy measures a program from its start until its copy is whole. The database is empty.
 func firstCopy(ctx context.Context, e *env) error {
 	idle := measure.Settle()
-	m := e.meter()
+	m := measure.Start()
 	c, err := e.copied(ctx)
 	if err != nil {
 		return err
 	}
-	m.stop()
+	m.Stop(e.result)
 	// The peak of resident memory, without what the process had before it started.
 	peak, _ := e.result.Get(measure.PeakRSS)
 	e.result.Set("peak RSS over idle, MB", peak-float64(idle)/measure.MB)
@@ -96,7 +86,7 @@ func steadyCopy(ctx context.Context, e *env) error {
 		return err
 	}
 	measure.Settle()
-	m := e.meter()
+	m := measure.Start()
 	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=1000", e.events))
 	if err != nil {
 		return err
@@ -108,7 +98,7 @@ func steadyCopy(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	wall, cpu := m.stop()
+	wall, cpu := m.Stop(e.result)
 	e.result.Set("CPU, % of a core", 100*cpu.Seconds()/wall.Seconds())
 	_, _, lags := e.ledger.committed()
 	if err := e.percentiles(lags); err != nil {
@@ -144,30 +134,6 @@ func poll(ctx context.Context, what string, f func() bool) error {
 		}
 	}
 	return nil
-}
-
-// meter is a measure.Meter that measures the server of the database, too, if it has one.
-type meter struct {
-	*measure.Meter
-	env    *env
-	server time.Duration
-}
-
-func (e *env) meter() meter {
-	m := meter{env: e}
-	if e.access.DatabasePID != 0 {
-		m.server = measure.ProcessesCPU(e.access.DatabasePID)
-	}
-	m.Meter = measure.Start()
-	return m
-}
-
-func (m meter) stop() (wall, cpu time.Duration) {
-	wall, cpu = m.Stop(m.env.result)
-	if pid := m.env.access.DatabasePID; pid != 0 {
-		m.env.result.Set("CPU of the database, s", (measure.ProcessesCPU(pid) - m.server).Seconds())
-	}
-	return wall, cpu
 }
 
 // Version parses a resourceVersion of the load server.

@@ -22,7 +22,7 @@ const patience = 3 * time.Minute
 // the result as one line of JSON.
 func Main(program string, connect func(Access, Case) (Client, error)) {
 	runMain(program, func(e *env, c Case) (err error) {
-		if c.Database != NoDatabase {
+		if c.Copied {
 			return errors.New("this program has no database")
 		}
 		e.client, err = connect(e.access, c)
@@ -33,7 +33,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 // MainOfCopier is a Main for the cases with a database.
 func MainOfCopier(program string, connect func(Access, Case) (Copier, error)) {
 	runMain(program, func(e *env, c Case) (err error) {
-		if c.Database == NoDatabase {
+		if !c.Copied {
 			return errors.New("this program is for the cases with a database")
 		}
 		e.ledger = new(Ledger)
@@ -50,8 +50,7 @@ func runMain(program string, connect func(*env, Case) error) {
 	flag.IntVar(&o.events, "events", 0, "`number` of changes")
 	flag.BoolVar(&o.shareParts, "share-parts", false, "let objects share parts, where the program can")
 	flag.BoolVar(&o.gzip, "gzip", false, "ask for compressed lists")
-	flag.StringVar(&o.database, "database", "", "`path or URL` of the database")
-	flag.IntVar(&o.databasePID, "database-pid", 0, "`number` of the process whose children are the server of the database")
+	flag.StringVar(&o.database, "database", "", "`path` of the database")
 	flag.StringVar(&o.profile, "profile", "", "`file` for profiles of the run: of the CPU with .cpu at its end, of allocations with .mem")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -68,7 +67,6 @@ type options struct {
 	objects, events    int
 	gzip, shareParts   bool
 	database           string
-	databasePID        int
 }
 
 func (o options) run(ctx context.Context, program string, connect func(*env, Case) error) error {
@@ -81,8 +79,7 @@ func (o options) run(ctx context.Context, program string, connect func(*env, Cas
 	c.Spec.ShareParts = o.shareParts
 	result := &measure.Result{Program: program, Case: c.Name}
 	e := &env{spec: c.Spec, objects: o.objects, events: o.events, result: result, access: Access{
-		URL: o.url, HTTP2: strings.HasPrefix(o.url, "https:"), Gzip: o.gzip,
-		Database: o.database, DatabasePID: o.databasePID,
+		URL: o.url, HTTP2: strings.HasPrefix(o.url, "https:"), Gzip: o.gzip, Database: o.database,
 	}}
 	if err := connect(e, c); err != nil {
 		return err

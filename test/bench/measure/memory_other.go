@@ -2,10 +2,7 @@
 
 package measure
 
-import (
-	"runtime"
-	"time"
-)
+import "runtime"
 
 // memory is what the Go runtime has from the system: other systems than Linux do not
 // let a process forget its peak.
@@ -16,6 +13,3 @@ func memory() residency {
 }
 
 func resetPeak() {}
-
-// ProcessesCPU returns 0, because this system does not show it.
-func ProcessesCPU(int) time.Duration { return 0 }

@@ -21,7 +21,7 @@ type Meter struct {
 func Start() *Meter {
 	m := new(Meter)
 	runtime.ReadMemStats(&m.memory)
-	m.cpu = processCPU()
+	m.cpu = ProcessCPU()
 	m.begin = time.Now()
 	return m
 }
@@ -30,7 +30,7 @@ func Start() *Meter {
 // heap after a garbage collection, which comes after the measured time.
 func (m *Meter) Stop(r *Result) (wall, cpu time.Duration) {
 	wall = time.Since(m.begin)
-	cpu = processCPU() - m.cpu
+	cpu = ProcessCPU() - m.cpu
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
 	peak := memory().peak
@@ -64,8 +64,8 @@ func Settle() uint64 {
 	return memory().resident
 }
 
-// processCPU is the time that all threads have spent, in the program and in the kernel.
-func processCPU() time.Duration {
+// ProcessCPU is the time that all threads have spent, in the program and in the kernel.
+func ProcessCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		panic("measure: getrusage: " + err.Error()) // unreachable: both arguments are valid

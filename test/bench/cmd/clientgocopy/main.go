@@ -30,27 +30,16 @@ func main() { cases.MainOfCopier("client-go", connect) }
 type copier struct {
 	config *rest.Config
 	access cases.Access
-	to     cases.Database
 }
 
-func connect(access cases.Access, c cases.Case) (cases.Copier, error) {
+func connect(access cases.Access, _ cases.Case) (cases.Copier, error) {
 	// As relist does, the informer lists; see clientgobench.
 	if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
 		return nil, err
 	}
 	config := &rest.Config{Host: access.URL, QPS: -1} // the client does not limit its requests
 	config.ContentType = "application/json"           // by default, the client asks for protobuf where the server has it
-	return copier{config, access, c.Database}, nil
-}
-
-// table is the table of Pods.
-type table interface {
-	begin() error
-	put(row row) (changed bool, err error)
-	remove(key string) (changed bool, err error)
-	commit() error
-	keys() ([]string, error)
-	close() error
+	return copier{config, access}, nil
 }
 
 type row struct{ key, namespace, name, uid, version, object string }
@@ -64,11 +53,7 @@ const (
 
 // Start implements cases.Copier.
 func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying, error) {
-	open := openSQLite
-	if c.to == cases.Postgres {
-		open = openPostgres
-	}
-	to, err := open(ctx, c.access.Database)
+	to, err := openTable(c.access.Database)
 	if err != nil {
 		return nil, err
 	}

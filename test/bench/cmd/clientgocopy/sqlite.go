@@ -1,19 +1,17 @@
 package main
 
 import (
-	"context"
-
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// sqliteTable is a table as durable/sqlite makes it, in a file with the same settings.
-type sqliteTable struct{ conn *sqlite.Conn }
+// table is a table as durable/sqlite makes it, in a file with the same settings.
+type table struct{ conn *sqlite.Conn }
 
-func openSQLite(_ context.Context, path string) (table, error) {
+func openTable(path string) (table, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
-		return nil, err
+		return table{}, err
 	}
 	for _, statement := range []string{
 		"PRAGMA journal_mode = wal",
@@ -24,17 +22,17 @@ func openSQLite(_ context.Context, path string) (table, error) {
 			uid TEXT NOT NULL, resource_version TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (cluster, key))`,
 	} {
 		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
-			return nil, err
+			return table{}, err
 		}
 	}
-	return sqliteTable{conn}, nil
+	return table{conn}, nil
 }
 
-func (t sqliteTable) begin() error  { return sqlitex.Execute(t.conn, "BEGIN IMMEDIATE", nil) }
-func (t sqliteTable) commit() error { return sqlitex.Execute(t.conn, "COMMIT", nil) }
-func (t sqliteTable) close() error  { return t.conn.Close() }
+func (t table) begin() error  { return sqlitex.Execute(t.conn, "BEGIN IMMEDIATE", nil) }
+func (t table) commit() error { return sqlitex.Execute(t.conn, "COMMIT", nil) }
+func (t table) close() error  { return t.conn.Close() }
 
-func (t sqliteTable) put(r row) (bool, error) {
+func (t table) put(r row) (bool, error) {
 	stmt, err := t.conn.Prepare(`INSERT INTO pods (cluster, key, namespace, name, uid, resource_version, object) VALUES ('', ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (cluster, key) DO UPDATE SET uid = excluded.uid, resource_version = excluded.resource_version, object = excluded.object
 		WHERE uid <> excluded.uid OR resource_version <> excluded.resource_version`)
@@ -48,12 +46,12 @@ func (t sqliteTable) put(r row) (bool, error) {
 	return t.conn.Changes() > 0, err
 }
 
-func (t sqliteTable) remove(key string) (bool, error) {
+func (t table) remove(key string) (bool, error) {
 	err := sqlitex.Execute(t.conn, `DELETE FROM pods WHERE cluster = '' AND key = ?`, &sqlitex.ExecOptions{Args: []any{key}})
 	return t.conn.Changes() > 0, err
 }
 
-func (t sqliteTable) keys() (keys []string, err error) {
+func (t table) keys() (keys []string, err error) {
 	err = sqlitex.Execute(t.conn, `SELECT key FROM pods WHERE cluster = ''`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		keys = append(keys, stmt.ColumnText(0))
 		return nil

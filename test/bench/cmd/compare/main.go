@@ -17,8 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-
-	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
 // pageRuns is how often each program runs for the tables of the pages.
@@ -81,10 +79,6 @@ func (o options) run(ctx context.Context) error {
 	var failed []string
 	for _, s := range wanted {
 		measured, err := s.run(ctx, r)
-		if errors.Is(err, pgserver.ErrNotInstalled) && !o.update {
-			fmt.Fprintf(os.Stderr, "compare: %s is left out: %v\n", s.name, err)
-			continue
-		}
 		if err == nil && o.update {
 			err = update(pages, s.name, measured)
 		}

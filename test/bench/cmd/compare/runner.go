@@ -25,7 +25,7 @@ var programs = [2]string{"relistbench", "clientgobench"}
 var copiers = [2]string{"relistcopy", "clientgocopy"}
 
 func programsOf(c cases.Case) [2]string {
-	if c.Database != cases.NoDatabase {
+	if c.Copied {
 		return copiers
 	}
 	return programs
@@ -102,16 +102,14 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 // start runs a program, with a database of its own if the case has one.
 func (r *runner) start(ctx context.Context, c cases.Case, program string, a amount, flags ...string) (result measure.Result, err error) {
 	args := append([]string{"-case=" + c.Name, "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events)}, flags...)
-	database, dropDatabase, err := newDatabase(c.Database) //nolint:contextcheck // a server of its own, which is removed after the case
-	if err != nil {
-		return result, err
-	}
-	defer func() {
-		if dropErr := dropDatabase(); err == nil {
-			err = dropErr
+	if c.Copied {
+		dir, err := os.MkdirTemp("", "bench-sqlite-")
+		if err != nil {
+			return result, err
 		}
-	}()
-	args = append(args, database...)
+		defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
+		args = append(args, "-database="+filepath.Join(dir, "pods.db"))
+	}
 	if r.profile != "" {
 		if err := os.MkdirAll(r.profile, 0o755); err != nil {
 			return result, err

@@ -64,7 +64,7 @@ func serveRelay(ctx context.Context, args []string) error {
 			return
 		}
 		u := usage{
-			CPU: measure.ProcessesCPU(os.Getpid()).Seconds(), Resident: float64(measure.Resident()),
+			CPU: measure.ProcessCPU().Seconds(), Resident: float64(measure.Resident()),
 			Goroutines: runtime.NumGoroutine(),
 		}
 		u.Heap = float64(measure.HeapInUse())

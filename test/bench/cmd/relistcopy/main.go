@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/durable/postgres"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
@@ -27,23 +26,22 @@ func main() { cases.MainOfCopier("relist", connect) }
 type copier struct {
 	transport *transport.Client
 	access    cases.Access
-	database  cases.Database
 }
 
-func connect(access cases.Access, c cases.Case) (cases.Copier, error) {
+func connect(access cases.Access, _ cases.Case) (cases.Copier, error) {
 	client, err := transport.NewClient(transport.Config{Server: access.URL})
-	return copier{client, access, c.Database}, err
+	return copier{client, access}, err
 }
 
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // Start implements cases.Copier.
 func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying, error) {
-	open, check := openSQLite, sqlite.Check
-	if c.database == cases.Postgres {
-		open, check = openPostgres, postgres.Check
+	db, err := sqlite.Open(c.access.Database, sqlite.Options{}) //nolint:contextcheck // it has no context
+	if err != nil {
+		return nil, err
 	}
-	to, closeDB, err := open(ctx, c.access.Database, func(pod *listwatch.Raw) ([]byte, error) {
+	to, err := sqlite.New(db, durable.Table{Resource: pods}, func(pod *listwatch.Raw) ([]byte, error) {
 		ledger.Wrote(sentAt(pod.Bytes()))
 		return pod.MarshalJSON()
 	})
@@ -52,7 +50,7 @@ func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying,
 	}
 	opts := listwatch.Options[*listwatch.Raw]{
 		Drop:      []string{"metadata.managedFields"},
-		Transform: func(pod *listwatch.Raw) (*listwatch.Raw, error) { return pod, check(pod.Bytes()) },
+		Transform: func(pod *listwatch.Raw) (*listwatch.Raw, error) { return pod, sqlite.Check(pod.Bytes()) },
 	}
 	resource, err := listwatch.New(c.transport, pods, opts)
 	if err != nil {
@@ -70,7 +68,7 @@ func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying,
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running{mirror: mirror, cancel: cancel, ended: make(chan struct{}), close: closeDB}
+	r := &running{mirror: mirror, cancel: cancel, ended: make(chan struct{}), close: db.Close}
 	go func() {
 		err := mirror.Run(ctx)
 		if ctx.Err() == nil {
@@ -80,26 +78,6 @@ func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying,
 		close(r.ended)
 	}()
 	return r, nil
-}
-
-type encoder = func(*listwatch.Raw) ([]byte, error)
-
-func openSQLite(_ context.Context, file string, encode encoder) (durable.Copy[*listwatch.Raw], func() error, error) {
-	db, err := sqlite.Open(file, sqlite.Options{}) //nolint:contextcheck // it has no context
-	if err != nil {
-		return nil, nil, err
-	}
-	to, err := sqlite.New(db, durable.Table{Resource: pods}, encode)
-	return to, db.Close, err
-}
-
-func openPostgres(ctx context.Context, url string, encode encoder) (durable.Copy[*listwatch.Raw], func() error, error) {
-	db, err := postgres.Open(ctx, url, postgres.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	to, err := postgres.New(db, durable.Table{Resource: pods}, encode)
-	return to, db.Close, err
 }
 
 // sentAt returns the time at which the server changed an object, which an annotation has. It is 0
