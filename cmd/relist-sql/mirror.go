@@ -98,9 +98,10 @@ inside a cluster's network.`,
   relist-sql mirror pods -A --once --to sqlite:cluster.db   # in a cron job
   relist-sql mirror pods -A --standby --to postgres://relist@db.internal/fleet \
       --label east --status-listen 127.0.0.1:8081 --max-staleness 3m`,
-		Args:    cli.SomeResources,
-		PreRunE: func(_ *cobra.Command, args []string) error { return f.check(args) },
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		Args:              cli.SomeResources,
+		PreRunE:           func(_ *cobra.Command, args []string) error { return f.check(args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -121,7 +122,6 @@ inside a cluster's network.`,
 	f.status.Add(flags, "/status, /healthz, /readyz and /metrics", "a copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
-	f.Complete(cmd, true)
 	cli.CompleteWords(cmd, "to", "sqlite:", "postgres://")
 	return cmd
 }

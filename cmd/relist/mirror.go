@@ -100,9 +100,10 @@ localhost, an address or --status-host.`,
   relist mirror pods -A --metadata-only --encoding json
   relist mirror pods -A --initial watch --verify 1h # a server short of memory
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
-		Args:    cli.SomeResources,
-		PreRunE: f.check,
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		Args:              cli.SomeResources,
+		PreRunE:           f.check,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -122,7 +123,6 @@ localhost, an address or --status-host.`,
 	f.status.Add(flags, "/status, /healthz and /readyz", "the copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
-	f.Complete(cmd, true)
 	return cmd
 }
 

@@ -52,9 +52,10 @@ exit status is 1.`,
 		Example: `  relist record pods -A --for 5m -o pods.txt
   relist record deploy -n web -l app=shop --scrub -o shop.txt
   relist replay shop.txt`,
-		Args:    cli.OneResource,
-		PreRunE: func(*cobra.Command, []string) error { return f.check() },
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:              cli.OneResource,
+		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -65,7 +66,6 @@ exit status is 1.`,
 	f.Add(flags, "record")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
 	f.Connect.Add(flags)
-	f.Complete(cmd, false)
 	return cmd
 }
 

@@ -76,9 +76,10 @@ create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate
   kubectl --server http://127.0.0.1:8090 get pods -A -w --output-watch-events
   relist mirror pods -A --server http://127.0.0.1:8090
   relist relay pods --dir /var/lib/relay        # the next process goes on`,
-		Args:    cli.SomeResources,
-		PreRunE: func(*cobra.Command, []string) error { return f.check() },
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		Args:              cli.SomeResources,
+		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -99,7 +100,6 @@ create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate
 	flags.DurationVar(&f.saveEvery, "save-every", time.Minute, "how often to save them there; they are saved at the end, too")
 	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the cache with the API server after each period of this length, by a\nlist of metadata, and repair what differs; 0: never")
 	f.Connect.Add(flags)
-	f.Complete(cmd, true)
 	return cmd
 }
 

@@ -49,8 +49,7 @@ func TestRelistIsAPluginOfKubectl(t *testing.T) {
 		{[]string{"relist", "mirror"}, 2, "kubectl relist mirror: name a resource, such as pods or deployments.apps\nSee 'kubectl relist mirror --help'.\n"},
 		{[]string{"relist", "mirror", "configmapz", "--server", listener.URL}, 1, "kubectl relist mirror: the server has no resource \"configmapz\"; did you mean configmaps?\n"},
 		{[]string{"relist", "mirror", "configmaps", "-A", "--server", listener.URL, "--exit-on-sync"}, 0, "synced     2 objects"},
-		{[]string{"__complete", "relist", "mirror", "--server", listener.URL, "configm"}, 0, "configmaps\n:4\n"},
-		{[]string{"__complete", "relist", "mirror", "pods", "--color", "n"}, 0, "never\n:4\n"},
+		{[]string{"__complete", "relist", "mirror", "pods", "--color", ""}, 0, "auto\nalways\nnever\n:4\n"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		cmd := exec.CommandContext(ctx, kubectl, tt.args...)
