@@ -106,14 +106,6 @@ var faultSwitches = []faultSwitch{
 	{"drop", "?type=DELETED&count=1", "let watches miss the next changes of a type", func(s *Server, q query) (string, error) {
 		return counted(q.number("count"), "change", "changes"), s.DropEvent(q.Get("type"), q.number("count"))
 	}},
-	{"repeat-item", "?lists=1&resource=configmaps&namespace=&name=&older=false", "put an object into the next lists twice, the first time perhaps as it was before", func(s *Server, q query) (string, error) {
-		x := Repeat{Lists: q.number("lists"), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Older: q.flag("older")}
-		return counted(max(x.Lists, 1), "list", "lists"), s.RepeatItem(x)
-	}},
-	{"repeat-events", "?count=1", "let watches that resume begin with so many events that the client knows; 0 is none", func(s *Server, q query) (string, error) {
-		s.RepeatEvents(q.number("count"))
-		return counted(q.number("count"), "event", "events"), nil
-	}},
 	{"rewrite", "?count=1&resource=configmaps&namespace=&name=&type=&patch=%7B%22data%22%3A5%7D", "change the object in the next events by a JSON merge patch", func(s *Server, q query) (string, error) {
 		patch, err := decodeObject([]byte(q.Get("patch")))
 		if err != nil {
@@ -127,7 +119,7 @@ var faultSwitches = []faultSwitch{
 		s.SetBookmarkPeriod(or(d, -1, -1))
 		return "bookmarks each " + d.String(), nil
 	}},
-	{"clear", "", "forget the failures, cuts, rewrites, repetitions and drops that were not met yet, and let bookmarks through", func(s *Server, _ query) (string, error) {
+	{"clear", "", "forget the failures, cuts, rewrites and drops that were not met yet, and let bookmarks through", func(s *Server, _ query) (string, error) {
 		s.ClearFaults()
 		return "cleared", nil
 	}},
@@ -334,12 +326,6 @@ func (f *faults) describe() []string {
 	}
 	for _, x := range f.rewrites {
 		lines = append(lines, "rewrite "+counted(x.Count, "event", "events"))
-	}
-	for _, x := range f.repeats {
-		lines = append(lines, "repeat-item in the next "+counted(x.Lists, "list", "lists"))
-	}
-	if f.replays > 0 {
-		lines = append(lines, "repeat-events "+strconv.Itoa(f.replays))
 	}
 	for _, h := range f.holds {
 		lines = append(lines, "hold the next "+h.verb)

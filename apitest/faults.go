@@ -27,8 +27,6 @@ type faults struct {
 	stalled  chan struct{} // nil if watches are not stalled; Resume closes it
 	holds    []*hold       // that wait for a request
 	held     []*hold       // that have one
-	replays  int           // events that a watch gets again
-	repeats  []*Repeat
 	swallow  map[string]bool
 	reopen   *time.Timer
 	pending  sync.WaitGroup // the timer above
@@ -332,14 +330,13 @@ func (f *faults) bookmarkPeriod() time.Duration {
 	return f.period
 }
 
-// ClearFaults removes the failures, cuts, rewrites, repeated items and dropped events that are
-// still to come, and ends RepeatEvents. The server sends bookmarks again, with the period in
-// Options. What has already happened stays as it is. Stall, Hold and Refuse continue until Resume.
+// ClearFaults removes the failures, cuts, rewrites and dropped events that are still to come. The
+// server sends bookmarks again, with the period in Options. What has already happened stays as it
+// is. Stall, Hold and Refuse continue until Resume.
 func (s *Server) ClearFaults() {
 	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
 	s.faults.mu.Lock()
 	s.faults.cuts, s.faults.listCuts, s.faults.failures, s.faults.rewrites, s.faults.goAway = nil, nil, nil, nil, 0
-	s.faults.repeats, s.faults.replays = nil, 0
 	clear(s.faults.swallow)
 	s.faults.mu.Unlock()
 	s.storage.mu.Lock()

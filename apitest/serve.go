@@ -102,7 +102,6 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		s.faults.repeatItem(req, s.storage, t.table, p)
 		writeList(s.faults.cutList(w, req, t.table.res.ID()), req, f, p)
 		return nil
 	case "get":

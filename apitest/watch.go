@@ -23,7 +23,6 @@ type watch struct {
 	table   *table
 	format  format
 	stream  *stream
-	cache   *watchcache.Cache
 	watcher *watchcache.Watcher
 
 	start     uint64 // a bookmark must be newer than this version
@@ -52,12 +51,14 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	defer clock.stop()
 
 	cache, latest := r.cache(t)
-	wa := &watch{srv: r.srv, table: t, format: f, cache: cache, bookmarks: opts.AllowWatchBookmarks}
+	wa := &watch{srv: r.srv, table: t, format: f, bookmarks: opts.AllowWatchBookmarks}
 	q := watchcache.WatchQuery{Selection: sel.Selection, Version: rv, Wait: opts.SendInitialEvents != nil, Initial: withInitial}
 	if q.Wait && opts.ResourceVersion == "" {
 		q.Version = latest
 	}
-	if err = wa.begin(ctx, q, r.srv.faults.replayed(req)); errors.Is(err, watchcache.ErrNotReady) {
+	if wa.watcher, err = cache.Watch(ctx, q); err == nil {
+		wa.start = wa.watcher.Version()
+	} else if errors.Is(err, watchcache.ErrNotReady) {
 		return err
 	}
 	serve := func(ctx context.Context, out output) {
@@ -93,20 +94,6 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	w.WriteHeader(http.StatusOK)
 	serve(ctx, out)
 	return nil
-}
-
-// begin sets the position of the watch: again events before the one that q asks for, as a fault
-// says.
-func (wa *watch) begin(ctx context.Context, q watchcache.WatchQuery, again int) (err error) {
-	if wa.watcher, err = wa.cache.Watch(ctx, q); err != nil {
-		return err
-	}
-	wa.start = wa.watcher.Version()
-	if again > 0 && q.Version > 0 && !q.Initial {
-		q.Version = wa.rewind(ctx, q, again)
-		wa.watcher, err = wa.cache.Watch(ctx, q)
-	}
-	return err
 }
 
 // sendInitial sends the initial events: one ADDED for each object, and the bookmark that ends them
