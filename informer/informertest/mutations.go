@@ -6,23 +6,28 @@
 package informertest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/object"
 )
 
-// DetectMutations fails the test if somebody writes to an object of in's store. It notes every
-// field of each object when the store takes it, before any handler is told of it, and compares when
-// [Mutations.Check] is called and at the end of the test. The failure names the object, the field,
+// DetectMutations fails the test if somebody writes to an object of in's store. It notes the JSON
+// of each object when the store takes it, before any handler is told of it, and compares when
+// [Mutations.Check] is called and at the end of the test. The failure names the object, the member,
 // and both values:
 //
-//	Pod shop/web-0 at resourceVersion 7: somebody wrote to Labels["app"]: it was "web", and is "db"
+//	Pod shop/web-0 at resourceVersion 7: somebody wrote to /metadata/labels/app: it was "web", and is "db"
 //
 // Call it before [informer.Informer.Run], because it cannot see what was written before. Start Run,
 // and everything else that reads the objects, after DetectMutations. Cleanups run in reverse order,
@@ -31,9 +36,7 @@ import (
 // Each state of each object is remembered until the test has ended, also when the store no longer
 // has it: a handler may have it still. So memory grows with each event.
 //
-// A value that has its own text and unexported fields, such as a time or a resource.Quantity, is
-// compared by its text. What a function, a channel or an unexported pointer refers to is not
-// compared.
+// What the JSON of an object lacks, such as an unexported field, is not compared.
 func DetectMutations[T object.Object](t testing.TB, in *informer.Informer[T]) *Mutations {
 	t.Helper()
 	m := &Mutations{t: t}
@@ -61,13 +64,13 @@ type Mutations struct {
 type noted struct {
 	key, version string
 	object       any // what the store has; a pointer, as a rule
-	fields       []field
+	fields       map[jsontext.Pointer]string
 }
 
 func (m *Mutations) note(key, version string, object any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.noted = append(m.noted, &noted{key: key, version: version, object: object, fields: fieldsOf(object)})
+	m.noted = append(m.noted, &noted{key: key, version: version, object: object, fields: m.fieldsOf(key, object)})
 }
 
 // Check fails the test for each object that was written to since the last comparison. It reads the
@@ -77,7 +80,7 @@ func (m *Mutations) Check() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range m.noted {
-		now := fieldsOf(n.object)
+		now := m.fieldsOf(n.key, n.object)
 		if changes := compare(n.fields, now); len(changes) > 0 {
 			what := reflect.Indirect(reflect.ValueOf(n.object)).Type().Name()
 			m.t.Errorf("%s %s at resourceVersion %s: somebody wrote to %s", what, n.key, n.version, strings.Join(changes, "; "))
@@ -89,19 +92,20 @@ func (m *Mutations) Check() {
 // mostChanges is how many changes of one object a failure names.
 const mostChanges = 10
 
-// compare returns what differs between two states of one object, in the order of the fields.
-func compare(before, after []field) (changes []string) {
-	was, is := byPath(before), byPath(after)
-	for _, f := range before {
-		if now, ok := is[f.path]; !ok {
-			changes = append(changes, fmt.Sprintf("%s: it was %s, and is gone", f.path, f.value))
-		} else if now != f.value {
-			changes = append(changes, fmt.Sprintf("%s: it was %s, and is %s", f.path, f.value, now))
-		}
-	}
-	for _, f := range after {
-		if _, ok := was[f.path]; !ok {
-			changes = append(changes, fmt.Sprintf("%s: it was not there, and is %s", f.path, f.value))
+// compare returns what differs between two states of one object, in the order of the members.
+func compare(was, is map[jsontext.Pointer]string) (changes []string) {
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		before, had := was[path]
+		after, has := is[path]
+		switch {
+		case !has:
+			changes = append(changes, fmt.Sprintf("%s: it was %s, and is gone", path, before))
+		case !had:
+			changes = append(changes, fmt.Sprintf("%s: it was not there, and is %s", path, after))
+		case before != after:
+			changes = append(changes, fmt.Sprintf("%s: it was %s, and is %s", path, before, after))
 		}
 	}
 	if len(changes) > mostChanges {
@@ -110,10 +114,34 @@ func compare(before, after []field) (changes []string) {
 	return changes
 }
 
-func byPath(fields []field) map[string]string {
-	m := make(map[string]string, len(fields))
-	for _, f := range fields {
-		m[f.path] = f.value
+// fieldsOf returns every value in the JSON of an object that has no parts, by its place.
+func (m *Mutations) fieldsOf(key string, object any) map[jsontext.Pointer]string {
+	m.t.Helper()
+	fields := make(map[jsontext.Pointer]string)
+	var value any
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &value)
 	}
-	return m
+	if err != nil {
+		m.t.Errorf("informertest: %s has no JSON to compare: %v", key, err)
+	}
+	addFields(fields, "", value)
+	return fields
+}
+
+func addFields(to map[jsontext.Pointer]string, path jsontext.Pointer, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			addFields(to, path.AppendToken(name), member)
+		}
+	case []any:
+		for i, item := range v {
+			addFields(to, path.AppendToken(strconv.Itoa(i)), item)
+		}
+	default:
+		text, _ := json.Marshal(v) // it was read from JSON
+		to[path] = string(text)
+	}
 }
