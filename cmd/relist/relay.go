@@ -29,7 +29,6 @@ type relayFlags struct {
 	listen       string
 	cert, key    string
 	clientCA     string
-	tokens       string
 	allowAll     bool
 	anonymous    bool
 	secrets      bool
@@ -60,12 +59,11 @@ sent to the API server as the user who sends it, but for kubectl exec, attach,
 cp and port-forward, which need the API server itself.
 
 Who reads has to say who they are: with a bearer token, which the API server is
-asked about (TokenReview), with a certificate of --client-ca, or with a token of
---tokens, a file in the format of kube-apiserver: token,user,uid,"group1,group2".
-What they may read is what the API server says that they may
-(SubjectAccessReview); with --allow-all, everything that the relay has. A watch
-ends when its reader has lost the right, up to the time of --allowed-ttl (for a
-token --token-ttl) and half a minute later, if the API server answers.
+asked about (TokenReview), or with a certificate of --client-ca. What they may
+read is what the API server says that they may (SubjectAccessReview); with
+--allow-all, everything that the relay has. A watch ends when its reader has
+lost the right, up to the time of --allowed-ttl (for a token --token-ttl) and
+half a minute later, if the API server answers.
 
 The user of the relay needs the rights get, list and watch for the resources,
 create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
@@ -87,7 +85,6 @@ create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate of the relay; it is read again when it changes")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's key")
 	flags.StringVar(&f.clientCA, "client-ca", "", "`file` with the authorities of readers' certificates, read at the start")
-	flags.StringVar(&f.tokens, "tokens", "", "`file` with the tokens of readers, read at the start")
 	flags.BoolVar(&f.allowAll, "allow-all", false, "let every reader who is known read all that the relay has")
 	flags.BoolVar(&f.anonymous, "anonymous", false, "let everyone who can reach the address read all that the relay has;\nonly on loopback")
 	flags.BoolVar(&f.secrets, "secrets", false, "relay secrets, if they are among the resources")
@@ -122,8 +119,8 @@ func (f *relayFlags) check() error {
 		return cli.Usage("--anonymous is for addresses of this machine, such as --listen 127.0.0.1:8090")
 	case f.anonymous && f.passOn:
 		return cli.Usage("--anonymous and --pass-on cannot be used together")
-	case f.anonymous && (f.tokens != "" || f.clientCA != ""):
-		return cli.Usage("--anonymous lets everyone in, with and without the credentials of --tokens and --client-ca: leave it out, or leave them out")
+	case f.anonymous && f.clientCA != "":
+		return cli.Usage("--anonymous lets everyone in, with and without a certificate of --client-ca: leave one of them out")
 	case f.saveEvery <= 0:
 		return cli.Usage("--save-every has to be more than 0")
 	case f.maxStaleness > 0 && f.maxStaleness < relay.MinStaleness:
@@ -183,9 +180,7 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 			opts.Resources = append(opts.Resources, *resource)
 		}
 	}
-	if err := f.access(client, &opts); err != nil {
-		return err
-	}
+	f.access(client, &opts)
 	r, err := relay.New(client, opts)
 	if err != nil {
 		return err
@@ -236,25 +231,16 @@ func serveUntil(ctx context.Context, srv *http.Server, listener net.Listener, r 
 }
 
 // access sets who may read, and what.
-func (f *relayFlags) access(client *transport.Client, opts *relay.Options) error {
+func (f *relayFlags) access(client *transport.Client, opts *relay.Options) {
 	opts.Authorize = relay.AccessReviews(client, f.allowedTTL, f.deniedTTL)
 	if f.allowAll || f.anonymous {
 		opts.Authorize = relay.AllowAll
 	}
 	if f.anonymous {
 		opts.Authenticate = anyoneHere
-		return nil
+		return
 	}
-	ways := []func(*http.Request) (*relay.User, error){relay.ClientCertificates}
-	if f.tokens != "" {
-		known, err := relay.Tokens(f.tokens)
-		if err != nil {
-			return err
-		}
-		ways = append(ways, known)
-	}
-	opts.Authenticate = relay.FirstOf(append(ways, relay.TokenReviews(client, f.tokenTTL))...)
-	return nil
+	opts.Authenticate = relay.FirstOf(relay.ClientCertificates, relay.TokenReviews(client, f.tokenTTL))
 }
 
 // tls returns how the relay shows who it is, or nil if there is no certificate.

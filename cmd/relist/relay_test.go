@@ -37,7 +37,6 @@ func TestRelayIsCareful(t *testing.T) {
 		{"relay pods --listen :8443", "tokens would be sent in the clear"},
 		{"relay pods --listen 10.0.0.1:8443 --anonymous --tls-cert a --tls-key b", "--anonymous is for addresses of this machine"},
 		{"relay pods --anonymous --pass-on", "cannot be used together"},
-		{"relay pods --anonymous --tokens a", "--anonymous lets everyone in"},
 		{"relay pods --anonymous --tls-cert a --tls-key b --client-ca c", "--anonymous lets everyone in"},
 		{"relay pods --tls-cert a", "belong together"},
 		{"relay pods --client-ca a", "--client-ca needs --tls-cert"},

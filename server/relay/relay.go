@@ -28,8 +28,8 @@ type Options struct {
 	Resources []discovery.Resource
 
 	// Authenticate says who sends a request. If it returns no user, the answer is 401. It is asked
-	// again while a watch is open, so it should remember its answers for some time; [TokenReviews],
-	// [ClientCertificates] and [Tokens] are such functions, and [FirstOf] combines them.
+	// again while a watch is open, so it should remember its answers for some time; [TokenReviews]
+	// and [ClientCertificates] are such functions, and [FirstOf] combines them.
 	Authenticate func(*http.Request) (*User, error)
 
 	// Authorize says whether a user may do something. If not, the answer is 403. It is asked again
