@@ -248,7 +248,7 @@ func (f *relayFlags) tls() (*tls.Config, error) {
 	if f.cert == "" {
 		return nil, nil
 	}
-	files, err := relay.CertificateFiles(f.cert, f.key)
+	files, err := certificateFiles(f.cert, f.key)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package relay
+package main
 
 import (
 	"crypto/tls"
@@ -10,12 +10,12 @@ import (
 // certificateTTL is how long a certificate is used before its files are read again.
 const certificateTTL = 10 * time.Second
 
-// CertificateFiles returns a tls.Config.GetCertificate for the certificate in two files, which are
+// certificateFiles returns a tls.Config.GetCertificate for the certificate in two files, which are
 // read again as they change. If they cannot be read then, the certificate before stays in use.
-func CertificateFiles(cert, key string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+func certificateFiles(cert, key string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	first, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("relay: read the certificate: %w", err)
+		return nil, fmt.Errorf("read the certificate: %w", err)
 	}
 	var mu sync.Mutex
 	now, read := &first, time.Now()
