@@ -36,8 +36,10 @@ type ExecConfig struct {
 	// InstallHint is part of the error if there is no such program.
 	InstallHint string
 
-	// InteractiveMode says whether the program is given the standard input.
-	InteractiveMode InteractiveMode
+	// Interactive says whether the program may ask the user something. If nil, it is given the
+	// standard input if that is a terminal. If false, it is given none. If true, it is an error if
+	// the standard input is not a terminal.
+	Interactive *bool
 
 	// ProvideClusterInfo tells the program which server the credential is for, in
 	// KUBERNETES_EXEC_INFO, and ClusterConfig (JSON) with it, if there is any.
@@ -48,23 +50,6 @@ type ExecConfig struct {
 	// An *os.File is given to the program itself.
 	Stderr io.Writer
 }
-
-// InteractiveMode says whether a program may ask the user something.
-type InteractiveMode uint8
-
-const (
-	// InteractiveIfAvailable gives the program the standard input if it is a terminal.
-	InteractiveIfAvailable InteractiveMode = iota
-
-	// InteractiveNever gives it none.
-	InteractiveNever
-
-	// InteractiveAlways makes it an error if the standard input is not a terminal.
-	InteractiveAlways
-)
-
-// String returns the name that a kubeconfig has for the mode.
-func (m InteractiveMode) String() string { return nth(m, "IfAvailable", "Never", "Always") }
 
 // The versions of ExecCredential that are spoken here.
 const (
@@ -85,8 +70,6 @@ func (e ExecConfig) check() (ExecConfig, error) {
 		return e, errors.New("the program of Exec has no Command")
 	case e.APIVersion != execV1 && e.APIVersion != execV1beta1:
 		return e, fmt.Errorf("the program of Exec speaks %q: want %s or %s; a newer release of %s may speak it", e.APIVersion, execV1, execV1beta1, e.Command)
-	case e.InteractiveMode > InteractiveAlways:
-		return e, fmt.Errorf("Exec.InteractiveMode %d is unknown: want InteractiveIfAvailable, InteractiveNever or InteractiveAlways", e.InteractiveMode)
 	}
 	for i, variable := range e.Env {
 		if name, _, ok := strings.Cut(variable, "="); !ok || name == "" {

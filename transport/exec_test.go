@@ -328,7 +328,6 @@ func TestExecConfigIsChecked(t *testing.T) {
 	}{
 		{Config{Exec: &ExecConfig{}}, "the program of Exec has no Command"},
 		{Config{Exec: &ExecConfig{Command: "x", APIVersion: "client.authentication.k8s.io/v1alpha1"}}, "want client.authentication.k8s.io/v1 or"},
-		{Config{Exec: &ExecConfig{Command: "x", InteractiveMode: 7}}, "InteractiveMode 7 is unknown: want InteractiveIfAvailable, InteractiveNever or InteractiveAlways"},
 		{Config{Exec: &ExecConfig{Command: "x", Env: []string{"pass-word"}}}, "Exec.Env[0] is not of the form"},
 		{Config{Exec: &ExecConfig{Command: "x"}, BearerToken: "pass-word"}, "both Exec and a bearer token"},
 		{Config{Exec: &ExecConfig{Command: "x"}, Username: "pass-word"}, "both Exec and a bearer token or a user name"},

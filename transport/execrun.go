@@ -52,8 +52,9 @@ func (p *execPlugin) name() string { return filepath.Base(p.cfg.Command) }
 
 // output returns what the program printed on its standard output.
 func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
-	interactive := p.cfg.InteractiveMode != InteractiveNever && p.isTerminal()
-	if p.cfg.InteractiveMode == InteractiveAlways && !interactive {
+	wanted := p.cfg.Interactive
+	interactive := (wanted == nil || *wanted) && p.isTerminal()
+	if wanted != nil && *wanted && !interactive {
 		return nil, errors.New("it has to ask the user something (interactiveMode is Always), and the standard input is not a terminal")
 	}
 	info, err := p.info(interactive)

@@ -26,21 +26,21 @@ func TestExecStandardError(t *testing.T) {
 	}
 }
 
-func TestExecInteractiveMode(t *testing.T) {
+func TestExecInteractive(t *testing.T) {
 	for _, tt := range []struct {
-		mode     InteractiveMode
+		mode     *bool
 		terminal bool
 		want     bool
 		wantErr  string
 	}{
-		{InteractiveIfAvailable, true, true, ""},
-		{InteractiveIfAvailable, false, false, ""},
-		{InteractiveNever, true, false, ""},
-		{InteractiveAlways, true, true, ""},
-		{InteractiveAlways, false, false, "interactiveMode is Always"},
+		{nil, true, true, ""},
+		{nil, false, false, ""},
+		{new(false), true, false, ""},
+		{new(true), true, true, ""},
+		{new(true), false, false, "interactiveMode is Always"},
 	} {
 		cfg := script(t, `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; exit 1`)
-		cfg.InteractiveMode = tt.mode
+		cfg.Interactive = tt.mode
 		plugin, err := newExecPlugin(Config{Exec: cfg})
 		if err != nil {
 			t.Fatal(err)
@@ -51,12 +51,12 @@ func TestExecInteractiveMode(t *testing.T) {
 		if tt.wantErr != "" {
 			checkError(t, err, tt.wantErr)
 			if len(info) != 0 {
-				t.Errorf("%v: the program ran", tt.mode)
+				t.Errorf("the program ran, want %s", tt.wantErr)
 			}
 			continue
 		}
 		if got := strings.Contains(string(info), `"interactive":true`); got != tt.want {
-			t.Errorf("%v, terminal %v: the program was told %s", tt.mode, tt.terminal, info)
+			t.Errorf("terminal %v: the program was told %s, want %v", tt.terminal, info, tt.want)
 		}
 	}
 }

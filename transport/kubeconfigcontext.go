@@ -189,9 +189,9 @@ func (e *kubeconfigExec) config(extensions []kubeconfigExtension) (*ExecConfig, 
 	switch e.InteractiveMode {
 	case "IfAvailable":
 	case "Never":
-		out.InteractiveMode = InteractiveNever
+		out.Interactive = new(false)
 	case "Always":
-		out.InteractiveMode = InteractiveAlways
+		out.Interactive = new(true)
 	case "":
 		if e.APIVersion == execV1 { // v1beta1 has a default
 			return nil, errors.New("interactiveMode is missing, which client.authentication.k8s.io/v1 requires: want Never, IfAvailable or Always")

@@ -41,6 +41,9 @@ func (p printable) add(name string, value any) {
 	if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0 {
 		return
 	}
+	if v.Kind() == reflect.Pointer {
+		value = v.Elem().Interface()
+	}
 	if named, ok := value.(fmt.Stringer); ok {
 		value = named.String()
 	}
@@ -106,7 +109,7 @@ func (e ExecConfig) printable() printable {
 	p.hide("Env", len(e.Env) > 0, redacted)
 	p.add("APIVersion", e.APIVersion)
 	p.add("InstallHint", e.InstallHint)
-	p.add("InteractiveMode", e.InteractiveMode)
+	p.add("Interactive", e.Interactive)
 	p.add("ProvideClusterInfo", e.ProvideClusterInfo)
 	p.hide("ClusterConfig", len(e.ClusterConfig) > 0, redacted)
 	return p

@@ -46,7 +46,10 @@ func ours(name string) (access, error) {
 		a.Namespace = "default"
 	}
 	if e := c.Exec; e != nil {
-		a.Command, a.Mode, a.Args, a.Env, a.ClusterConfig = e.Command, e.InteractiveMode.String(), e.Args, e.Env, string(e.ClusterConfig)
+		a.Command, a.Mode, a.Args, a.Env, a.ClusterConfig = e.Command, "IfAvailable", e.Args, e.Env, string(e.ClusterConfig)
+		if e.Interactive != nil {
+			a.Mode = map[bool]string{false: "Never", true: "Always"}[*e.Interactive]
+		}
 	}
 	return a, nil
 }
