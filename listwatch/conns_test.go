@@ -55,7 +55,7 @@ func TestConnectionsOfAList(t *testing.T) {
 		inBubble := func(t *testing.T) {
 			config := transport.Config{}
 			if test.compressed {
-				config.Compression = transport.CompressionGzip
+				config.Gzip = new(true)
 			}
 			client := serveInMemory(t, config, func(w http.ResponseWriter, req *http.Request) {
 				synctest.Wait() // the client has closed the connection of the page before, on another goroutine

@@ -28,11 +28,11 @@ func Mirror(env Env) (Client, error) {
 
 func newMirror[T object.Object](env Env) (Client, error) {
 	cfg := transport.Config{
-		Server:      env.Server,
-		Dial:        env.Dial,
-		Protocol:    transport.ProtocolHTTP1,
-		Compression: transport.CompressionOff,
-		OnProblem:   func(err error) { env.Problem("transport", "", err) },
+		Server:    env.Server,
+		Dial:      env.Dial,
+		Protocol:  transport.ProtocolHTTP1,
+		Gzip:      new(false),
+		OnProblem: func(err error) { env.Problem("transport", "", err) },
 	}
 	switch env.Options.Transport {
 	case overHTTP2:
@@ -41,7 +41,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		cfg.WatchTransport = transport.WatchWebSocket
 	}
 	if env.Options.Gzip {
-		cfg.Compression = transport.CompressionGzip
+		cfg.Gzip = new(true)
 	}
 	client, err := transport.NewClient(cfg)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // something on the server is sent twice for no other reason. If no new credential can be read
 // after a 401, Config.OnProblem is told why.
 //
-// MaxConcurrentGets and Compression have no effect. There is no timeout: give
+// MaxConcurrentGets and Gzip have no effect. There is no timeout: give
 // the request's context a deadline. The errors are [RequestError]s.
 func (c *Client) RoundTripper() http.RoundTripper { return tripper{c} }
 

@@ -67,10 +67,6 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	gzip, err := wantsGzip(cfg, server)
-	if err != nil {
-		return nil, err
-	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = defaultUserAgent()
 	}
@@ -89,7 +85,7 @@ func newClient(cfg Config) (*Client, error) {
 		maxFrame:     option.Or(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:     maxErrorBytes,
 		problems:     problems,
-		gets:         kind{op: "get", via: connections, gzip: gzip},
+		gets:         kind{op: "get", via: connections, gzip: wantsGzip(cfg, server)},
 		atOnce:       newLimit(cfg.MaxConcurrentGets),
 	}
 	c.watches = cfg.WatchTransport.watcher(c, cfg)

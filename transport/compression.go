@@ -10,41 +10,12 @@ import (
 	"strings"
 )
 
-// Compression says whether answers may come compressed.
-type Compression uint8
-
-const (
-	// CompressionAuto asks for gzip in everything but watches without initial events:
-	// there is little to save there, and a proxy that compresses may hold an event back
-	// until others follow. If the server is on loopback or behind
-	// a unix socket, so that no network is in between, it is CompressionOff; likewise if
-	// Dial or RoundTripper is set.
-	CompressionAuto Compression = iota
-
-	// CompressionOff asks for answers as they are.
-	CompressionOff
-
-	// CompressionGzip asks for gzip, in all watches too. kube-apiserver compresses lists
-	// larger than 128 KiB and, since 1.37, watches with initial events, and no others. A
-	// watch that comes compressed delivers each event as soon as the server flushes it, or ends a
-	// gzip file behind it.
-	CompressionGzip
-)
-
-// String returns the name used in messages.
-func (c Compression) String() string { return nth(c, "auto", "off", "gzip") }
-
-// wantsGzip applies the rules of [CompressionAuto].
-func wantsGzip(cfg Config, server endpoint) (bool, error) {
-	switch cfg.Compression {
-	case CompressionOff:
-		return false, nil
-	case CompressionGzip:
-		return true, nil
-	case CompressionAuto:
-		return cfg.Dial == nil && cfg.RoundTripper == nil && !server.isLocal(), nil
+// wantsGzip says whether to ask for gzip, by the rules of [Config.Gzip].
+func wantsGzip(cfg Config, server endpoint) bool {
+	if cfg.Gzip != nil {
+		return *cfg.Gzip
 	}
-	return false, fmt.Errorf("Compression %d is unknown: want CompressionAuto, CompressionOff or CompressionGzip", cfg.Compression)
+	return cfg.Dial == nil && cfg.RoundTripper == nil && !server.isLocal()
 }
 
 // decompress returns the body with its content decompressed, and removes the headers

@@ -44,7 +44,7 @@ func serveGzip(t *testing.T, code int, body []byte) *Client {
 		w.WriteHeader(code)
 		_, _ = w.Write(body)
 	})
-	cfg.Compression = CompressionGzip
+	cfg.Gzip = new(true)
 	return newTestClient(t, cfg)
 }
 
@@ -204,31 +204,30 @@ func TestCompressedAnswerInSeveralFiles(t *testing.T) {
 func TestWatchesAreCompressedOnRequest(t *testing.T) {
 	initialEvents := url.Values{"sendInitialEvents": {"true"}}
 	for _, test := range []struct {
-		compression Compression
-		query       url.Values
-		want        string
+		gzip  *bool
+		query url.Values
+		want  string
 	}{
-		{CompressionAuto, nil, ""},
-		{CompressionOff, nil, ""},
-		{CompressionGzip, nil, "gzip"},
-		{CompressionAuto, url.Values{"sendInitialEvents": {"false"}}, ""},
-		{CompressionAuto, initialEvents, "gzip"},
-		{CompressionOff, initialEvents, ""},
-		{CompressionGzip, initialEvents, "gzip"},
+		{nil, nil, ""},
+		{new(false), nil, ""},
+		{new(true), nil, "gzip"},
+		{nil, url.Values{"sendInitialEvents": {"false"}}, ""},
+		{nil, initialEvents, "gzip"},
+		{new(false), initialEvents, ""},
+		{new(true), initialEvents, "gzip"},
 	} {
-		compression := test.compression
 		var accept string
 		cfg := serve(t, func(_ http.ResponseWriter, r *http.Request) { accept = r.Header.Get("Accept-Encoding") })
-		cfg.Compression = compression
+		cfg.Gzip = test.gzip
 		client := newTestClient(t, cfg)
-		client.gets.gzip = compression != CompressionOff // as for a server that is elsewhere
+		client.gets.gzip = test.gzip == nil || *test.gzip // as for a server that is elsewhere
 		s, err := client.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/", Query: test.query})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
 		if accept != test.want {
-			t.Errorf("%v, %v: Accept-Encoding is %q", compression, test.query, accept)
+			t.Errorf("%v: Accept-Encoding is %q, want %q", test.query, accept, test.want)
 		}
 	}
 }
@@ -246,13 +245,11 @@ func TestWhenCompressionIsAskedFor(t *testing.T) {
 		{Config{Server: "unix:///run/api.sock"}, false},
 		{Config{Server: "https://api.example", Dial: (&net.Dialer{}).DialContext}, false},
 		{Config{Server: "https://api.example", RoundTripper: http.NewFileTransport(nil)}, false},
-		{Config{Server: "https://api.example", Compression: CompressionOff}, false},
-		{Config{Server: "https://127.0.0.1:6443", Compression: CompressionGzip}, true},
+		{Config{Server: "https://api.example", Gzip: new(false)}, false},
+		{Config{Server: "https://127.0.0.1:6443", Gzip: new(true)}, true},
 	} {
 		if got := newTestClient(t, test.cfg).gets.gzip; got != test.want {
-			t.Errorf("%s, %v: %v", test.cfg.Server, test.cfg.Compression, got)
+			t.Errorf("%v: %v", test.cfg, got)
 		}
 	}
-	_, err := NewClient(Config{Server: "https://api.example", Compression: 9})
-	checkError(t, err, "Compression 9 is unknown: want CompressionAuto, CompressionOff or CompressionGzip")
 }

@@ -123,9 +123,17 @@ type Config struct {
 	// a larger one is a [frames.TooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int
 
-	// Compression says whether answers may come compressed. MaxFrameBytes
-	// counts decompressed bytes.
-	Compression Compression
+	// Gzip says whether to ask for compressed answers. MaxFrameBytes counts decompressed bytes.
+	//
+	// If nil, in everything but watches without initial events: there is little to save there, and
+	// a proxy that compresses may hold an event back until others follow. But if the server is on
+	// loopback or behind a unix socket, so that no network is in between, nothing is compressed;
+	// likewise if Dial or RoundTripper is set.
+	//
+	// If true, in all watches, too. kube-apiserver compresses lists larger than 128 KiB and, since
+	// 1.37, watches with initial events, and no others. A watch that comes compressed delivers each
+	// event as soon as the server flushes it, or ends a gzip file behind it.
+	Gzip *bool
 
 	// Dial makes connections, to a proxy too if ProxyURL is set; TLS is done on top
 	// of it. If nil, a net.Dialer does. With net.Pipe it is a network for tests.

@@ -200,7 +200,7 @@ func TestKubeconfigIsReadAsKubectlReadsIt(t *testing.T) {
 	}{
 		{"the case of names counts", file(server+", Insecure-Skip-TLS-Verify: true, SERVER: 'https://b.example'", "TOKEN: secret, Username: me"), plain, ""},
 		{"unknown fields", file(server+", new: 1", "new: {a: [b]}"), plain, ""},
-		{"disable-compression", file(server+", disable-compression: true", ""), Config{Server: "https://a.example", Compression: CompressionOff}, ""},
+		{"disable-compression", file(server+", disable-compression: true", ""), Config{Server: "https://a.example", Gzip: new(false)}, ""},
 		{"base64 with line breaks", file(server+`, certificate-authority-data: "Y2Fj\nYQ==\n"`, ""), Config{Server: "https://a.example", TLS: TLSConfig{CAData: []byte("caca")}}, ""},
 		{"a key without a certificate", file(server, "client-key: x, client-key-data: eA=="), plain, ""},
 		{"a password without a user", file(server, "password: x"), plain, ""},

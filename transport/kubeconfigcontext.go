@@ -81,7 +81,7 @@ func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfig
 		Impersonate:     Impersonation{User: user.As, UID: user.AsUID, Groups: user.AsGroups, Extra: user.AsExtra},
 	}
 	if cluster.Uncompressed {
-		cfg.Compression = CompressionOff
+		cfg.Gzip = new(false)
 	}
 	if err := user.check(); err != nil {
 		return cfg, err

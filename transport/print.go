@@ -82,7 +82,7 @@ func (c Config) printable() printable {
 	p.add("PingTimeout", c.PingTimeout)
 	p.add("MaxConcurrentGets", c.MaxConcurrentGets)
 	p.add("MaxFrameBytes", c.MaxFrameBytes)
-	p.add("Compression", c.Compression)
+	p.add("Gzip", c.Gzip)
 	p.hide("Dial", c.Dial != nil, "func")
 	p.hide("RoundTripper", c.RoundTripper != nil, fmt.Sprintf("%T", c.RoundTripper))
 	p.hide("OnProblem", c.OnProblem != nil, "func")

@@ -109,7 +109,7 @@ type bodies struct {
 }
 
 func newBodies(c *Client, cfg Config) *bodies {
-	return &bodies{c, kind{op: "watch", via: c.connections, gzip: cfg.Compression == CompressionGzip}}
+	return &bodies{c, kind{op: "watch", via: c.connections, gzip: cfg.Gzip != nil && *cfg.Gzip}}
 }
 
 func (b *bodies) close() {}

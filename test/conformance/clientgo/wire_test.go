@@ -306,8 +306,8 @@ func ourGet(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Compression == transport.CompressionAuto {
-		cfg.Compression = transport.CompressionGzip // which it is for a server that is not on this machine
+	if cfg.Gzip == nil {
+		cfg.Gzip = new(true) // which it is for a server that is not on this machine
 	}
 	client, err := transport.NewClient(cfg)
 	if err != nil {

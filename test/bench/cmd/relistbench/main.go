@@ -49,7 +49,7 @@ type client struct {
 func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	config := transport.Config{Server: access.URL, TLS: transport.TLSConfig{Insecure: access.HTTP2}}
 	if access.Gzip {
-		config.Compression = transport.CompressionGzip
+		config.Gzip = new(true)
 	}
 	c, err := transport.NewClient(config)
 	if err != nil {
