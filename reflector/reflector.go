@@ -27,8 +27,8 @@ type Reflector[T any] struct {
 	relists chan struct{} // holds a token after a call of Relist, until the driver takes it
 }
 
-// ErrRunning is returned by a second [Reflector.Run] while the first still runs.
-var ErrRunning = errors.New("reflector: Run was called while the reflector runs")
+// errRunning is returned by a second [Reflector.Run] while the first still runs.
+var errRunning = errors.New("reflector: Run was called while the reflector runs")
 
 // New returns a Reflector that has not started.
 func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
@@ -59,7 +59,7 @@ func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector
 // to be opened, Run opens a watch at the resume version; otherwise it lists.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
-		return ErrRunning
+		return errRunning
 	}
 	defer r.running.Unlock()
 	resource, namespace := source.ScopeOf(r.lw)

@@ -33,8 +33,8 @@ func TestRunTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.synced()
-		if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
-			t.Errorf("second Run returned %v, want ErrRunning", err)
+		if err := r.Run(t.Context()); !errors.Is(err, errRunning) {
+			t.Errorf("second Run returned %v, want errRunning", err)
 		}
 	})
 }

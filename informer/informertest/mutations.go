@@ -24,7 +24,7 @@ import (
 
 // DetectMutations fails the test if somebody writes to an object of in's store. It notes the JSON
 // of each object when the store takes it, before any handler is told of it, and compares when
-// [Mutations.Check] is called and at the end of the test. The failure names the object, the member,
+// check is called and at the end of the test. The failure names the object, the member,
 // and both values:
 //
 //	Pod shop/web-0 at resourceVersion 7: somebody wrote to /metadata/labels/app: it was "web", and is "db"
@@ -37,9 +37,12 @@ import (
 // has it: a handler may have it still. So memory grows with each event.
 //
 // What the JSON of an object lacks, such as an unexported field, is not compared.
-func DetectMutations[T object.Object](t testing.TB, in *informer.Informer[T]) *Mutations {
+//
+// A call of check compares at once. It may be made from any goroutine, but nobody may be writing to
+// an object at the same time; the race detector would say so.
+func DetectMutations[T object.Object](t testing.TB, in *informer.Informer[T]) (check func()) {
 	t.Helper()
-	m := &Mutations{t: t}
+	m := &mutations{t: t}
 	_, err := in.Observe("informertest.DetectMutations", func(c informer.Change[T]) {
 		if c.Exists {
 			m.note(c.Key, c.New.GetResourceVersion(), c.New)
@@ -48,12 +51,12 @@ func DetectMutations[T object.Object](t testing.TB, in *informer.Informer[T]) *M
 	if err != nil {
 		t.Error("informertest: the informer's changes cannot be observed:", err)
 	}
-	t.Cleanup(m.Check)
-	return m
+	t.Cleanup(m.check)
+	return m.check
 }
 
-// Mutations are the objects that a test looks after. Check may be called from any goroutine.
-type Mutations struct {
+// mutations are the objects that a test looks after.
+type mutations struct {
 	t testing.TB
 
 	mu    sync.Mutex
@@ -67,15 +70,14 @@ type noted struct {
 	fields       map[jsontext.Pointer]string
 }
 
-func (m *Mutations) note(key, version string, object any) {
+func (m *mutations) note(key, version string, object any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.noted = append(m.noted, &noted{key: key, version: version, object: object, fields: m.fieldsOf(key, object)})
 }
 
-// Check fails the test for each object that was written to since the last comparison. It reads the
-// objects, so nobody may be writing to one at the same time; the race detector would say so.
-func (m *Mutations) Check() {
+// check fails the test for each object that was written to since the last comparison.
+func (m *mutations) check() {
 	m.t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +117,7 @@ func compare(was, is map[jsontext.Pointer]string) (changes []string) {
 }
 
 // fieldsOf returns every value in the JSON of an object that has no parts, by its place.
-func (m *Mutations) fieldsOf(key string, object any) map[jsontext.Pointer]string {
+func (m *mutations) fieldsOf(key string, object any) map[jsontext.Pointer]string {
 	m.t.Helper()
 	fields := make(map[jsontext.Pointer]string)
 	var value any
