@@ -82,7 +82,6 @@ var failures = []struct {
 // noFailures are the other exported errors, and why no request of a reflector fails with them.
 var noFailures = map[string]string{
 	"*transport.RequestError":   "it says which request has failed with another error",
-	"transport.ErrClosed":       "a reflector does not read a stream that it has closed",
 	"transport.ErrCleartext":    "NewClient returns it",
 	"transport.ErrNotInCluster": "InClusterConfig returns it",
 	"*frames.TooLargeError":     "one object is lost, and the watch continues",

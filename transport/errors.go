@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// ErrClosed is the error of [Stream.Next] after [Stream.Close].
-var ErrClosed = errors.New("stream is closed")
+// errClosed is the error of [Stream.Next] after [Stream.Close].
+var errClosed = errors.New("stream is closed")
 
 // errNoFormat is for a program to fix.
 var errNoFormat = errors.New("no format is named that the watch may come in: set Request.Frames")

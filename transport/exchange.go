@@ -303,7 +303,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // Close ends the exchange.
-func (b *body) Close() error { return b.exchange.close(ErrClosed) }
+func (b *body) Close() error { return b.exchange.close(errClosed) }
 
 // lifetime is how long an exchange lasts: until it fails, its body is closed, or its
 // context ends. What the exchange holds is given back then, once.
@@ -390,7 +390,7 @@ func endOf(ctx context.Context) error {
 		return nil // as before each frame: no lock is taken
 	}
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, err), errors.Is(cause, ErrClosed), errors.Is(cause, errSlowBody), errors.Is(cause, errNoPong):
+	case errors.Is(cause, err), errors.Is(cause, errClosed), errors.Is(cause, errSlowBody), errors.Is(cause, errNoPong):
 		return cause
 	default:
 		return fmt.Errorf("%w: %w", err, cause)

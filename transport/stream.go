@@ -49,8 +49,9 @@ type Stream interface {
 	// At the end it returns io.EOF if the server ended the watch between two frames, as it does
 	// when the watch's timeout is over. Anything else is a [RequestError]: io.ErrUnexpectedEOF if
 	// the connection was cut, even between two frames, or a WebSocket was closed but not cleanly;
-	// ErrClosed; the context's error; a [frames.Error]. The error stays: every later call returns
-	// it, except after a [frames.TooLargeError], which concerns one frame only.
+	// an error that says that the stream was closed; the context's error; a [frames.Error]. The
+	// error stays: every later call returns it, except after a [frames.TooLargeError], which
+	// concerns one frame only.
 	Next() (Frame, error)
 
 	// Close ends the stream, and a pending Next with it.

@@ -45,7 +45,7 @@ func checkEndings(t *testing.T, cfg Config) {
 	}{
 		"cancel":            {func(_ Stream, cancel context.CancelCauseFunc) { cancel(nil) }, []error{context.Canceled}},
 		"cancel with cause": {func(_ Stream, cancel context.CancelCauseFunc) { cancel(why) }, []error{context.Canceled, why}},
-		"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{ErrClosed}},
+		"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{errClosed}},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: "/", Query: url.Values{"watch": {"true"}}})

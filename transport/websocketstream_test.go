@@ -219,7 +219,7 @@ func TestReadHookSeesMessagesOnly(t *testing.T) {
 		t.Errorf("the hook was told of %d bytes, want %d", n, len(half))
 	}
 	stream.Close()
-	if err := <-done; !errors.Is(err, ErrClosed) {
-		t.Errorf("error %v, want ErrClosed", err)
+	if err := <-done; !errors.Is(err, errClosed) {
+		t.Errorf("error %v, want errClosed", err)
 	}
 }
