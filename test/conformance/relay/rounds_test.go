@@ -1,3 +1,4 @@
+// Package relay_test has readers of relist and of client-go behind relays that come and go.
 package relay_test
 
 import (
@@ -17,7 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
@@ -27,6 +32,8 @@ import (
 	"github.com/relist-go/relist/test/conformance/command"
 	"github.com/relist-go/relist/transport"
 )
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 var (
 	rounds = flag.Int("rounds", 4, "how many rounds TestRounds plays")
@@ -396,4 +403,19 @@ func (w *world) lists() (n int) {
 		}
 	}
 	return n
+}
+
+// clientGo returns the store of an informer of client-go.
+func clientGo(t *testing.T, config *rest.Config) cache.Store {
+	t.Helper()
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	informer := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(configMaps).Informer()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return informer.GetStore()
 }
