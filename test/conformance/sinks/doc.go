@@ -4,7 +4,6 @@
 //
 //	go test ./sinks                                      some kills of each kind, in a minute or so
 //	go test ./sinks -run TestKills -kills=500 -v         500 for each database, 100 restored backups among them
-//	go test ./sinks -run TestTwoWriters -takeovers=50 -v
 //
 // The server is apitest, in the process of the test, and the program is cmd/copy. The tests start a
 // PostgreSQL of their own, which must be installed, see ../../postgres.

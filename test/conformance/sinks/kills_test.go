@@ -9,7 +9,7 @@ import (
 
 var (
 	kills = flag.Int("kills", 25, "how often TestKills kills a program, for each database")
-	seed  = flag.Uint64("seed", 0, "of the dice of TestKills and TestTwoWriters")
+	seed  = flag.Uint64("seed", 0, "of the dice of TestKills")
 )
 
 // TestKills kills the program with SIGKILL: while it opens its table, in its first list, in later

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -164,23 +163,4 @@ func opened(l line) bool { return l.What == "opened" }
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.ended
-}
-
-// signal sends a signal, if the program has not ended.
-func (p *program) signal(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.t.Fatal(err)
-	}
-}
-
-// exit waits until the program ends by itself, and returns its status and what it has said.
-func (p *program) exit() (status int, stderr string) {
-	p.t.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(patience):
-		p.t.Fatalf("the program runs on for %v", patience)
-	}
-	return p.cmd.ProcessState.ExitCode(), p.stderr.String()
 }

@@ -50,7 +50,7 @@ var errRefused = errors.New("the program was asked to refuse this object")
 type options struct {
 	database, schema string
 	server           string
-	history, share   bool
+	history          bool
 	page, batch      int
 	delay            time.Duration
 }
@@ -61,7 +61,6 @@ func main() {
 	flag.StringVar(&o.schema, "schema", "", "`name` of the schema of PostgreSQL")
 	flag.StringVar(&o.server, "server", "", "`URL` of the API server")
 	flag.BoolVar(&o.history, "history", false, "keep former states")
-	flag.BoolVar(&o.share, "share", false, "open a file of SQLite that another program has opened")
 	flag.IntVar(&o.page, "page", 0, "objects a page of a list")
 	flag.IntVar(&o.batch, "batch", 0, "changes a transaction")
 	flag.DurationVar(&o.delay, "delay", 0, "the longest time before a commit")
@@ -139,7 +138,7 @@ func openCopy(ctx context.Context, o options) (durable.Copy[*listwatch.Raw], fun
 		}
 		return c, postgres.Check, db.Close, nil
 	}
-	db, err := sqlite.Open(o.database, sqlite.Options{Shared: o.share}) //nolint:contextcheck // it has no context
+	db, err := sqlite.Open(o.database, sqlite.Options{}) //nolint:contextcheck // it has no context
 	if err != nil {
 		return nil, nil, nil, err
 	}
