@@ -114,7 +114,7 @@ func TestDocsFirstCommands(t *testing.T) {
 		}
 		ran++
 	}
-	if ran != 5 {
+	if ran != 4 {
 		t.Errorf("%d commands were run", ran)
 	}
 }

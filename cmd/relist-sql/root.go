@@ -9,11 +9,9 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 )
 
-// The exit statuses besides those of package cli.
-const (
-	exitFenced  = 3 // another program writes to the copies now
-	exitDiffers = 4 // verify has found rows that differ from the server
-)
+// exitFenced is an exit status besides those of package cli: another program writes to the copies
+// now.
+const exitFenced = 3
 
 // run runs the command and returns the exit status. It ends soon after ctx does.
 func run(ctx context.Context, args []string, output, stderr io.Writer) int {
@@ -29,8 +27,7 @@ func newRoot() *cobra.Command {
 everything that knows SQL can read it. After a restart it continues where it was.
 
 Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line
-was not understood, 3 if another program writes to the copy now, 4 if verify has
-found that a copy differs from the server.`,
+was not understood, 3 if another program writes to the copy now.`,
 		Example: `  relist-sql mirror pods,deploy -A --to sqlite:cluster.db
   relist-sql query cluster.db                # which tables are there?
   relist-sql query cluster.db 'SELECT namespace, count(*) FROM pods GROUP BY 1'
@@ -38,13 +35,13 @@ found that a copy differs from the server.`,
 		Version: cli.Version(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Usage("unknown command %q: want mirror, query, status, verify or version", args[0])
+				return cli.Usage("unknown command %q: want mirror, query, status or version", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("relist-sql {{.Version}}\n")
-	root.AddCommand(newMirror(), newQuery(), newStatus(), newVerify(), cli.NewVersion("relist-sql"))
+	root.AddCommand(newMirror(), newQuery(), newStatus(), cli.NewVersion("relist-sql"))
 	return root
 }

@@ -9,7 +9,7 @@ import (
 
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
-		{"fly", `relist-sql: unknown command "fly": want mirror, query, status, verify or version`},
+		{"fly", `relist-sql: unknown command "fly": want mirror, query, status or version`},
 		{"--fly", "relist-sql: unknown flag: --fly"},
 		{"mirror --to sqlite:x", "relist-sql mirror: name a resource"},
 		{"mirror , --to sqlite:x", "relist-sql mirror: name a resource"},
@@ -37,8 +37,6 @@ func TestUsageErrors(t *testing.T) {
 		{"query x -o xml", `relist-sql query: output format "xml": want table, csv or json`},
 		{"query x --schema s", "relist-sql query: --schema is for PostgreSQL"},
 		{"status", "relist-sql status: name one database, such as cluster.db"},
-		{"verify", "relist-sql verify: name one database, such as cluster.db"},
-		{"verify x --schema s", "relist-sql verify: --schema is for PostgreSQL"},
 		{"mirror pods --to sqlite:x --verify -1s", "relist-sql mirror: --verify -1s: want a positive time, such as 6h, or 0"},
 		{"version now", `relist-sql version: unexpected argument "now"`},
 	} {

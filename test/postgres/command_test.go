@@ -121,26 +121,6 @@ func (r *running) await(t *testing.T, text string) {
 	t.Fatalf("it has ended, and not said %q: %s", text, &r.stderr)
 }
 
-// relist-sql verify compares the rows with the server, as for a file of SQLite.
-func TestCommandVerify(t *testing.T) {
-	c := newCommands(t)
-	c.create("configmaps", "a", "one", nil)
-	c.create("configmaps", "a", "two", nil)
-	if status, _, errs := c.run(c.mirror("configmaps", "--once")...); status != 0 {
-		t.Fatalf("mirror: status %d, %s", status, errs)
-	}
-	if status, out, errs := c.run("verify", c.db, "--server", c.url); status != 0 || !strings.Contains(out, "configmaps: 2 rows at ") {
-		t.Errorf("status %d, stdout %q, stderr %q", status, out, errs)
-	}
-	if _, err := admin(t, shared).Exec(t.Context(), "DELETE FROM "+c.schema+".configmaps WHERE name = 'two'"); err != nil {
-		t.Fatal(err)
-	}
-	status, out, errs := c.run("verify", c.db, "--server", c.url)
-	if status != 4 || !strings.Contains(out, ", 1 object differs from the server's\n  a/two is at ") || !strings.Contains(out, ", and has no row\n") {
-		t.Errorf("status %d, stdout %q, stderr %q", status, out, errs)
-	}
-}
-
 // inPostgres is a query of durable/README.md in the words of PostgreSQL, which a comment in it has.
 var inPostgres = regexp.MustCompile(`(?m)(strftime\(.*\)|json_each\([^)]*\))(.*?) -- PostgreSQL: (.*)$`)
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 )
 
 // Place is where a database is. It comes from the command line.
@@ -119,13 +118,6 @@ type Reader interface {
 
 	// Streams returns the copies, by table and label, all as they were at one moment.
 	Streams(ctx context.Context) ([]Stream, error)
-
-	// Identities returns the state of a copy, and what identifies the row of each key, both as they
-	// were at one moment.
-	Identities(ctx context.Context, of Stream) (durable.State, map[string]object.Meta, error)
-
-	// Check returns an error if a file is damaged.
-	Check(ctx context.Context) error
 
 	Close() error
 }

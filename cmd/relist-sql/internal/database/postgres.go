@@ -13,11 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
-	"github.com/relist-go/relist/object"
 )
 
 // describe names a database of PostgreSQL without the password of its URL.
@@ -234,43 +232,6 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 	}
 	return streams, nil
 }
-
-// Identities implements [Reader].
-func (r *postgresReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]object.Meta, err error) {
-	tx, err := r.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return state, nil, err
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // of a transaction that has written nothing
-	var text []byte
-	version := ""
-	err = tx.QueryRow(ctx, "SELECT version, state::text FROM "+pgx.Identifier{r.schema, "relist_state"}.Sanitize()+" WHERE table_name = $1 AND cluster = $2",
-		of.Table, of.Label).Scan(&version, &text)
-	if err == nil {
-		err = json.Unmarshal(text, &state)
-	}
-	if err != nil {
-		return state, nil, r.explain(ctx, tx, err)
-	}
-	state.Point.Version = version
-	found, err := tx.Query(ctx, "SELECT key, uid, resource_version FROM "+pgx.Identifier{r.schema, of.Table}.Sanitize()+" WHERE cluster = $1", of.Label)
-	if err != nil {
-		return state, nil, r.explain(ctx, tx, err)
-	}
-	rows = map[string]object.Meta{}
-	var key, uid, at string
-	_, err = pgx.ForEachRow(found, []any{&key, &uid, &at}, func() error {
-		rows[key] = object.Meta{Key: key, UID: types.UID(uid), ResourceVersion: at}
-		return nil
-	})
-	if err != nil {
-		return state, nil, r.explain(ctx, tx, err)
-	}
-	return state, rows, nil
-}
-
-// Check implements [Reader]. PostgreSQL says itself if a page that it reads is damaged.
-func (*postgresReader) Check(context.Context) error { return nil }
 
 func (r *postgresReader) explain(ctx context.Context, tx pgx.Tx, err error) error {
 	_ = tx.Rollback(ctx) // the error has ended it

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"k8s.io/apimachinery/pkg/types"
 	driver "zombiezen.com/go/sqlite"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 )
 
 type sqliteDB struct{ db *sqlite.DB }
@@ -194,33 +192,6 @@ func (r *sqliteReader) each(query string, row func(*driver.Stmt), args ...string
 		row(stmt)
 	}
 }
-
-// Identities implements [Reader].
-func (r *sqliteReader) Identities(ctx context.Context, of Stream) (state durable.State, rows map[string]object.Meta, err error) {
-	r.conn.SetInterrupt(ctx.Done())
-	defer r.conn.SetInterrupt(nil)
-	if err := r.each("BEGIN", nil); err != nil {
-		return state, nil, err
-	}
-	defer func() { _ = r.each("ROLLBACK", nil) }() // of a transaction that has written nothing
-	var bad error
-	err = r.each("SELECT version, state FROM relist_state WHERE table_name = ? AND cluster = ?", func(s *driver.Stmt) {
-		bad = json.Unmarshal([]byte(s.ColumnText(1)), &state)
-		state.Point.Version = s.ColumnText(0)
-	}, of.Table, of.Label)
-	if err = errors.Join(err, bad); err != nil {
-		return state, nil, err
-	}
-	rows = map[string]object.Meta{}
-	err = r.each("SELECT key, uid, resource_version FROM "+quote(of.Table)+" WHERE cluster = ?", func(s *driver.Stmt) {
-		key := s.ColumnText(0)
-		rows[key] = object.Meta{Key: key, UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)}
-	}, of.Label)
-	return state, rows, err
-}
-
-// Check implements [Reader].
-func (r *sqliteReader) Check(ctx context.Context) error { return r.conn.Check(ctx) }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/internal/cli"
+)
+
+// An event that the server's cache loses is missed by every client. A verification finds what it
+// was about, says so, and repairs it.
+func TestMirrorVerifies(t *testing.T) {
+	w := newWorld(t, 2)
+	p := start(t, w.mirror("--verify", "200ms")...)
+	p.out.Await(t, "2 objects at ")
+	if err := w.server.DropEvent("ADDED", 1); err != nil {
+		t.Fatal(err)
+	}
+	w.configMap("lost", "1")
+	p.errors.Await(t, "configmaps: a/lost differs from the server: it is there at ")
+	p.errors.Await(t, "configmaps: 1 object of 3 on the server differed from the copy, and the copy is repaired\n")
+	w.awaitRow(p, "a/lost")
+	if r := p.interrupt(); r.status != cli.ExitOK {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+}
+
+// A server that refuses the lists of verifications is told of once.
+func TestMirrorCannotVerify(t *testing.T) {
+	w := newWorld(t, 1)
+	p := start(t, w.mirror("--verify", "100ms")...)
+	p.out.Await(t, "1 object at ")
+	if err := w.server.FailNext(apitest.Failure{Verb: "list", Resource: "configmaps", Status: 500, Message: "no metadata today", Count: 4}); err != nil {
+		t.Fatal(err)
+	}
+	p.errors.Await(t, "configmaps: is compared with the server again\n")
+	r := p.interrupt()
+	if want := "configmaps: cannot be compared with the server, and is tried again after --verify: "; r.status != cli.ExitOK || strings.Count(r.stderr, want) != 1 || !strings.Contains(r.stderr, "no metadata today") {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
