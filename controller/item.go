@@ -23,6 +23,7 @@ type item[K comparable] struct {
 	place int       // in times
 
 	working   bool
+	held      bool // the work is over, and Done follows when the caches have what it wrote
 	began     time.Time
 	givenLive bool // live, when it was given
 	again     bool // it was added while it was worked on

@@ -60,6 +60,7 @@ type Queue[K comparable] struct {
 	timer     *time.Timer // rings at armed
 	armed     time.Time   // zero if the timer does not run
 	working   map[*item[K]]struct{}
+	held      int  // of working
 	ending    bool // the queue takes no more keys
 	totals    totals
 }
@@ -291,14 +292,29 @@ func (q *Queue[K]) Done(key K) {
 		return
 	}
 	now := time.Now()
-	q.totals.worked += now.Sub(it.began)
-	it.working = false
+	if it.held {
+		q.held--
+	} else {
+		q.totals.worked += now.Sub(it.began)
+	}
+	it.working, it.held = false, false
 	delete(q.working, it)
 	if it.again {
 		it.again = false
 		q.enqueue(it, now)
 	}
 	q.drop(it)
+	q.settle()
+}
+
+// hold says that the caller no longer works on the key, and that it is not to be given before Done.
+func (q *Queue[K]) hold(key K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[key]
+	it.held = true
+	q.held++
+	q.totals.worked += time.Since(it.began)
 	q.settle()
 }
 
@@ -357,8 +373,13 @@ func (q *Queue[K]) end() {
 
 // settle closes the queue if it has ended and nothing is left to do. The caller holds mu.
 func (q *Queue[K]) settle() {
-	if !q.ending || len(q.working) > 0 || q.live.len+q.initial.len > 0 || isClosed(q.idle) {
+	if !q.ending || q.live.len+q.initial.len > 0 || isClosed(q.idle) {
 		return
+	}
+	for it := range q.working {
+		if !it.held || it.again { // a held key that nobody asks for is done
+			return
+		}
 	}
 	close(q.idle)
 	if !isClosed(q.closed) {

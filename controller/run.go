@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/internal/goexit"
+	"github.com/relist-go/relist/internal/writes"
 )
 
 // Reconcile looks at everything that a key stands for, and makes the world agree with it. It is
@@ -130,6 +131,7 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	}
 	var informers sync.WaitGroup
 	run := map[any]bool{}
+	start := goals(inner, sources) // before the first lists, which are then not older, if one server answers both
 	for i, s := range sources {
 		if run[s.informer] {
 			continue // another source runs it
@@ -142,7 +144,7 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	}
 	c.workers.Go(func() {
 		goexit.Do(func() {
-			if !c.awaitSync(inner, sources, registrations) {
+			if !c.awaitSync(inner, sources, registrations) || !c.begin(inner, start) {
 				return
 			}
 			for range max(opts.Workers, 1) {
@@ -154,8 +156,16 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 			}
 		})
 	})
+	c.holding.Go(func() {
+		goexit.Do(func() { c.report(inner) }, func(exited bool) {
+			if exited {
+				fail(fmt.Errorf("controller: the Logger: %w", goexit.Err))
+			}
+		})
+	})
 	c.workers.Wait()
 	fail(ErrClosed) // the workers end if inner has ended, and then this does nothing, or if the queue is closed
+	c.holding.Wait()
 	remove(registrations)
 	informers.Wait()
 	if err := ctx.Err(); err != nil {
@@ -210,7 +220,10 @@ type running struct {
 	log        *slog.Logger
 	failures   failureLog
 	reconciled func(Reconciled)
+	sources    []Source
 	workers    sync.WaitGroup
+	holding    sync.WaitGroup // of keys
+	waits      waits
 }
 
 func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, error) {
@@ -222,7 +235,7 @@ func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, 
 	case len(sources) == 0 && opts.Queue == nil:
 		return nil, errNoSource
 	}
-	c := &running{reconcile: reconcile, queue: opts.Queue, log: opts.Logger, reconciled: opts.OnReconciled}
+	c := &running{reconcile: reconcile, queue: opts.Queue, log: opts.Logger, reconciled: opts.OnReconciled, sources: sources}
 	if c.queue == nil {
 		c.queue = NewQueue[string](QueueOptions{})
 	}
@@ -254,6 +267,21 @@ func (c *running) awaitSync(ctx context.Context, sources []Source, registrations
 	return true
 }
 
+// begin waits until the caches are as new as their servers were when Run began, so that a program
+// that was started again does not read an older state than before.
+func (c *running) begin(ctx context.Context, start []goal) bool {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	c.workers.Go(func() {
+		select {
+		case <-c.queue.closed:
+			end()
+		case <-ctx.Done():
+		}
+	})
+	return c.reach(ctx, start) == nil
+}
+
 // late returns what keeps an informer from having its first list.
 func (s Source) late(ctx context.Context) error {
 	now, end := context.WithDeadline(ctx, time.Now())
@@ -272,7 +300,7 @@ func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
 				return
 			}
 			key = next
-			c.process(ctx, key, waited)
+			c.process(ctx, key, waited, fail)
 		}
 	}, func(exited bool) {
 		if exited {
@@ -282,14 +310,15 @@ func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
 }
 
 // process calls reconcile, and decides what follows.
-func (c *running) process(ctx context.Context, key string, waited time.Duration) {
+func (c *running) process(ctx context.Context, key string, waited time.Duration, fail context.CancelCauseFunc) {
 	r := Reconciled{Key: key, Waited: waited}
+	made := notes{caches: caches(c.sources)}
 	goexit.Do(func() {
 		began := time.Now()
-		after, err := c.call(ctx, key)
+		after, err := c.call(writes.WithNotes(ctx, made.begin), key)
 		r.Took, r.Err = time.Since(began), err
 		c.settle(ctx, &r, after)
-	}, func(bool) { c.queue.Done(key) })
+	}, func(bool) { c.hold(ctx, key, made.end(), fail) })
 	if c.reconciled != nil {
 		c.reconciled(r)
 	}

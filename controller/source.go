@@ -10,14 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/writes"
 	"github.com/relist-go/relist/object"
 )
 
-// Cache is what a source needs of an [informer.Informer] or an [informer.MultiNamespace].
+// Cache is what a source needs of an [informer.Informer] or an [informer.MultiNamespace]. No other
+// type can be one, unless it embeds one of them.
 type Cache[T object.Object] interface {
 	Run(ctx context.Context) error
 	Observe(name string, observe func(informer.Change[T])) (*informer.Registration, error)
 	WaitForSync(ctx context.Context) error
+	Parts() []writes.Cache
 }
 
 // Source is an informer and a rule that makes keys of its changes. [For], [Owns] and [Watches] make
@@ -47,6 +50,7 @@ type Source struct {
 	run      func(ctx context.Context) error
 	await    func(ctx context.Context) error // for the first list
 	observe  func(q *Queue[string]) (*informer.Registration, error)
+	parts    func() []writes.Cache
 }
 
 // For makes the object's own key. [Source] says what when is.
@@ -163,5 +167,5 @@ func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []stri
 			return nil, fmt.Errorf("the informer is a %T, whose values cannot be compared: pass a pointer", in)
 		}
 	}
-	return Source{name: name, informer: in, run: in.Run, await: in.WaitForSync, observe: observe}
+	return Source{name: name, informer: in, run: in.Run, await: in.WaitForSync, observe: observe, parts: in.Parts}
 }

@@ -8,6 +8,7 @@ type Stats struct {
 	Initial int // of Ready: those that nothing but the first list has asked for
 	Delayed int // keys that wait for a time: AddAfter, and the delays after failures
 	Working int // keys that are worked on
+	Held    int // keys that are not given before the caches have what Reconcile has written
 	Failing int // keys whose last work failed
 
 	Oldest     time.Duration // how long the oldest of the ready keys has been ready; 0 if none is
@@ -39,7 +40,8 @@ func (q *Queue[K]) Stats() Stats {
 		Ready:   q.live.len + q.initial.len,
 		Initial: q.initial.len,
 		Delayed: len(q.times),
-		Working: len(q.working),
+		Working: len(q.working) - q.held,
+		Held:    q.held,
 		Failing: q.totals.failing,
 		Added:   q.totals.added,
 		Given:   q.totals.given,
@@ -53,6 +55,9 @@ func (q *Queue[K]) Stats() Stats {
 		}
 	}
 	for it := range q.working {
+		if it.held {
+			continue
+		}
 		worked := now.Sub(it.began)
 		s.Longest = max(s.Longest, worked)
 		s.Unfinished += worked

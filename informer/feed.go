@@ -23,6 +23,7 @@ import (
 // earlier feed are gone. So no two feeds ever write to one namespace.
 type feed[T object.Object] struct {
 	namespace string
+	lw        source.ListWatcher[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
 	before    *feed[T]      // the earlier feed of this namespace; nil if there is none or it has gone
@@ -39,6 +40,7 @@ type feed[T object.Object] struct {
 func newFeed[T object.Object](m *MultiNamespace[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
 	f := &feed[T]{
 		namespace: namespace,
+		lw:        lw,
 		synced:    make(chan struct{}),
 		gone:      make(chan struct{}),
 		told:      make(chan struct{}),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/reflector"
@@ -45,33 +44,9 @@ func (in *Informer[T]) WaitForVersion(ctx context.Context, resourceVersion strin
 // errors as [Informer.WaitForVersion]. The functions that must not call WaitForVersion must not
 // call Relist.
 func (in *Informer[T]) Relist(ctx context.Context) error {
-	err := in.untilEnd(ctx, in.reflector.Relist)
-	if err == nil {
-		err = in.queue.Wait(ctx)
-	}
+	err := in.part().Relist(ctx)
 	if errors.Is(err, deltafifo.ErrClosed) {
 		return fmt.Errorf("informer: relist: %w", ErrStopped)
-	}
-	return err
-}
-
-// untilEnd calls wait with a context that also ends when the informer ends. In that case it returns
-// [deltafifo.ErrClosed].
-func (in *Informer[T]) untilEnd(ctx context.Context, wait func(context.Context) error) error {
-	live, end := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer end()
-	watching.Go(func() {
-		select {
-		case <-in.ended:
-			end()
-		case <-live.Done():
-		}
-	})
-	err := wait(live)
-	if err != nil && ctx.Err() == nil && isClosed(in.ended) {
-		return deltafifo.ErrClosed
 	}
 	return err
 }

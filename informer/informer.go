@@ -16,6 +16,7 @@ import (
 // from any goroutine.
 type Informer[T object.Object] struct {
 	*cache[T]
+	lw        source.ListWatcher[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
 	feeding   sync.WaitGroup // the goroutines that begin starts
@@ -32,7 +33,7 @@ var ErrStopped = errors.New("the informer has stopped")
 
 // New returns an Informer that has not started.
 func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T] {
-	in := &Informer[T]{cache: newCache(&opts)}
+	in := &Informer[T]{cache: newCache(&opts), lw: lw}
 	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:        in.store,

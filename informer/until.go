@@ -24,16 +24,21 @@ func (in *Informer[T]) WaitUntil(ctx context.Context, key string, holds func(obj
 	if err := in.WaitForSync(ctx); err != nil {
 		return err
 	}
-	changed := in.keyed.add(key)
-	defer in.keyed.remove(key, changed)
+	return in.until(ctx, key, holds)
+}
+
+// until is WaitUntil of a store that may not have synced.
+func (c *cache[T]) until(ctx context.Context, key string, holds func(obj T, exists bool) bool) error {
+	changed := c.keyed.add(key)
+	defer c.keyed.remove(key, changed)
 	for {
-		if obj, exists := in.store.Get(key); holds(obj, exists) {
+		if obj, exists := c.store.Get(key); holds(obj, exists) {
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-in.ended:
-			if obj, exists := in.store.Get(key); changed.take() && holds(obj, exists) {
+		case <-c.ended:
+			if obj, exists := c.store.Get(key); changed.take() && holds(obj, exists) {
 				return nil // it was the last change before the end
 			}
 			return fmt.Errorf("informer: wait for a state of %q: %w", key, ErrStopped)

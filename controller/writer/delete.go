@@ -72,7 +72,8 @@ func (w *Writer[T]) Delete(ctx context.Context, key string, opts DeleteOptions) 
 }
 
 func (w *Writer[T]) delete(ctx context.Context, key string, opts DeleteOptions) error {
-	path, err := w.path(call{key: key})
+	call := call{key: key}
+	path, err := w.path(call)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (w *Writer[T]) delete(ctx context.Context, key string, opts DeleteOptions) 
 	if err != nil {
 		return err
 	}
-	return w.write(ctx, key, func(ctx context.Context, done *writes.Write) error {
+	return w.write(ctx, call, func(ctx context.Context, done *writes.Write) error {
 		resp, err := w.client.Do(ctx, http.MethodDelete, transport.Request{Path: path, Header: http.Header{"Content-Type": {"application/json"}}}, body)
 		if err != nil {
 			return err
@@ -90,24 +91,23 @@ func (w *Writer[T]) delete(ctx context.Context, key string, opts DeleteOptions) 
 			return resp.UnexpectedContent() // a login page is no deletion
 		}
 		answer, err := io.ReadAll(io.LimitReader(resp.Body, format.MaxObjectBytes))
-		done.Deleted = true
-		done.UID, done.Version = deleted(answer)
+		deleted(answer, done)
 		return err
 	})
 }
 
-// deleted returns what is known of an object from the answer to its deletion, which is a Status or
-// the object. If it is neither, nothing is known: the status code says that it was deleted.
-func deleted(answer []byte) (uid types.UID, version string) {
+// deleted notes what the answer to a deletion says, which is a Status or the object. If it is
+// neither, nothing more is known: the status code says that the object was deleted.
+func deleted(answer []byte, done *writes.Write) {
 	var is struct {
-		Metadata struct {
-			UID             types.UID `json:"uid"`
-			ResourceVersion string    `json:"resourceVersion"`
-		} `json:"metadata"`
-		Details struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Details  struct {
 			UID types.UID `json:"uid"`
 		} `json:"details"`
 	}
 	_ = json.Unmarshal(answer, &is)
-	return cmp.Or(is.Metadata.UID, is.Details.UID), is.Metadata.ResourceVersion
+	left := is.Metadata
+	done.UID, done.Version = cmp.Or(left.UID, is.Details.UID), left.ResourceVersion
+	done.Labels, done.Labeled = left.Labels, left.Name != ""
+	done.Deleted = len(left.Finalizers) == 0 && (left.DeletionGracePeriodSeconds == nil || *left.DeletionGracePeriodSeconds == 0)
 }

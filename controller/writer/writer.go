@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -240,7 +241,7 @@ func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwa
 		query.Set("force", "true")
 	}
 	var obj A
-	err = w.write(ctx, c.key, func(ctx context.Context, done *writes.Write) error {
+	err = w.write(ctx, c, func(ctx context.Context, done *writes.Write) error {
 		answer, meta, err := answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
 		if err == nil && c.key != "" && meta.Key != c.key {
 			err = fmt.Errorf("the server has answered with another object, %s", meta.Key)
@@ -261,13 +262,17 @@ func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwa
 }
 
 // write sends one write, with a context that Options.Timeout bounds. A dry run is no write.
-func (w *Writer[T]) write(ctx context.Context, key string, send func(context.Context, *writes.Write) error) error {
+func (w *Writer[T]) write(ctx context.Context, c call, send func(context.Context, *writes.Write) error) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	if w.opts.DryRun {
 		return send(ctx, &writes.Write{})
 	}
-	return writes.Do(ctx, writes.Write{Resource: w.resource.GroupResource().String(), Key: key}, func(done *writes.Write) error { return send(ctx, done) })
+	if namespace, _, found := strings.Cut(c.key, "/"); found {
+		c.namespace = namespace
+	}
+	write := writes.Write{Server: w.client.Server(), Resource: w.resource.GroupResource().String(), Namespace: c.namespace, Key: c.key}
+	return writes.Do(ctx, write, func(done *writes.Write) error { return send(ctx, done) })
 }
 
 // bound returns the context of one write.

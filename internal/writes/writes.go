@@ -8,13 +8,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Write is what a request has done to an object.
 type Write struct {
-	Resource string // such as "deployments.apps", as a Scope has it
-	Key      string // "" if the server was to make the name, and has not answered
-	UID      types.UID
+	Server    string // its URL
+	Resource  string // such as "deployments.apps", as a Scope has it
+	Namespace string // of the object; "" if it has none
+	Key       string // "" if the server was to make the name, and has not answered
+	UID       types.UID
 
 	// Version is the one that the write has made, or that of the object if it changed nothing. It
 	// is empty if that is not known: the object is gone, or there was no answer.
@@ -22,7 +26,7 @@ type Write struct {
 
 	Labels     map[string]string // as they are on the server, if Labeled
 	Labeled    bool
-	Deleted    bool // or about to be: the object has finalizers or a grace period
+	Deleted    bool // it is gone; one with finalizers or a grace period was only changed
 	Unanswered bool // the server may have made the write, or may make it yet
 }
 
@@ -40,10 +44,10 @@ func WithGate(ctx context.Context, gate Gate) context.Context {
 	return context.WithValue(ctx, gateKey{}, gate)
 }
 
-// WithNotes returns a context whose writes are told to note, on the goroutine that makes them,
-// before the function that makes the write returns.
-func WithNotes(ctx context.Context, note func(Write)) context.Context {
-	return context.WithValue(ctx, noteKey{}, note)
+// WithNotes returns a context whose writes are noted, on the goroutine that makes them: begin is
+// called before a write is sent, and what it returns afterwards, unless the server has refused it.
+func WithNotes(ctx context.Context, begin func(Write) (end func(Write))) context.Context {
+	return context.WithValue(ctx, noteKey{}, begin)
 }
 
 // Do sends a write, if the context lets it. send fills in what has become of it.
@@ -55,10 +59,14 @@ func Do(ctx context.Context, w Write, send func(*Write) error) error {
 		}
 		defer leave()
 	}
+	end := func(Write) {}
+	if begin, ok := ctx.Value(noteKey{}).(func(Write) func(Write)); ok {
+		end = begin(w)
+	}
 	err := send(&w)
-	w.Unanswered = err != nil && !refused(err)
-	if note, ok := ctx.Value(noteKey{}).(func(Write)); ok && (err == nil || w.Unanswered) {
-		note(w)
+	if err == nil || !refused(err) {
+		w.Unanswered = err != nil
+		end(w)
 	}
 	return err
 }
@@ -67,5 +75,5 @@ func Do(ctx context.Context, w Write, send func(*Write) error) error {
 // more may come from a proxy, or from a server that has given up waiting for its own storage.
 func refused(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code < 500
+	return errors.As(err, &status) && status.Status().Code < 500 || source.IsUnreachable(err) || source.IsDenied(err)
 }

@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/relist-go/relist/internal/writes"
+	"github.com/relist-go/relist/object"
+)
+
+// patience is how long a change may take to come by a watch, before a cache asks the server.
+const patience = time.Second
+
+// goal is what a cache has to reach.
+type goal struct {
+	cache   writes.Cache
+	version string // "" if it is not known
+	from    string // the version that the cache had when the server was asked
+}
+
+// catchUp waits until every cache of the sources is at least as new as its server was when catchUp
+// began. The first list of a cache may be from an API server that is behind, and so is a watch that
+// hangs. It returns the error of ctx if that ends first.
+func (c *running) catchUp(ctx context.Context, sources []Source) error {
+	return c.reach(ctx, goals(ctx, sources))
+}
+
+// goals asks the servers for their versions, for no longer than a moment.
+func goals(ctx context.Context, sources []Source) []goal {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	all := make([]goal, 0, len(sources))
+	for _, cache := range caches(sources) {
+		all = append(all, goal{cache: cache, from: cache.Version()})
+	}
+	var asking sync.WaitGroup
+	for i := range all {
+		asking.Go(func() { all[i].version, _, _, _ = all[i].cache.Ask(ctx, "") }) // if it fails, reach lists
+	}
+	asking.Wait()
+	return all
+}
+
+// reach waits for the goals, and has a cache list if it does not come there by itself in a moment.
+// If the version of the server has gone back, that of the cache says nothing.
+func (c *running) reach(ctx context.Context, all []goal) error {
+	var reaching sync.WaitGroup
+	for _, g := range all {
+		reaching.Go(func() {
+			c.waits.during(g.cache, "", func() {
+				soon, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				if !object.IsComparable(g.version) || object.Older(g.version, g.from) || errors.Is(g.cache.WaitForVersion(soon, g.version), context.DeadlineExceeded) {
+					_ = g.cache.Relist(ctx) // it fails if ctx, the informer or the namespace has ended
+				}
+			})
+		})
+	}
+	reaching.Wait()
+	return ctx.Err()
+}
+
+// caches returns the caches of the sources, each once.
+func caches(sources []Source) []writes.Cache {
+	var all []writes.Cache
+	seen := map[any]bool{}
+	for _, s := range sources {
+		if !seen[s.informer] {
+			all = append(all, s.parts()...)
+		}
+		seen[s.informer] = true
+	}
+	return all
+}
+
+// waits are the caches that Run waits for, so that it can say why nothing happens.
+type waits struct {
+	mu  sync.Mutex
+	all map[*wait]struct{}
+}
+
+type wait struct {
+	cache writes.Cache
+	key   string // "" if all keys wait
+	since time.Time
+}
+
+// during calls a function that waits for a cache.
+func (w *waits) during(cache writes.Cache, key string, f func()) {
+	is := &wait{cache, key, time.Now()}
+	w.mu.Lock()
+	if w.all == nil {
+		w.all = map[*wait]struct{}{}
+	}
+	w.all[is] = struct{}{}
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.all, is)
+	}()
+	f()
+}
+
+// longest returns the wait that began first, and how many there are.
+func (w *waits) longest() (first wait, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for is := range w.all {
+		if n++; n == 1 || is.since.Before(first.since) {
+			first = *is
+		}
+	}
+	return first, n
+}
+
+// report says what has been waited for for long.
+func (c *running) report(ctx context.Context) {
+	ticker := time.NewTicker(waitReport)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if first, n := c.waits.longest(); n > 0 && time.Since(first.since) >= waitReport {
+			c.log.WarnContext(ctx, "controller waits for a cache", "cache", first.cache.Name(), "key", first.key,
+				"for", time.Since(first.since).Round(time.Millisecond), "others", n-1, "error", first.cache.Failing())
+		}
+	}
+}
