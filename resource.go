@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,9 +18,9 @@ import (
 // controller takes a Resource where it takes an informer. [New] makes them.
 //
 // Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request
-// each, and change only the server. The cache learns of a write by its watch: to read what was
-// written, wait by WaitForVersion. CreateOrModify, Modify and ModifyStatus wait for a moment by
-// themselves, and return [ErrUnconfirmed] if that is in vain.
+// each, and change only the server. The cache learns of a write by its watch. A controller waits
+// for that before it works on the key again; any other program that wants to read what it has
+// written waits by WaitForVersion.
 type Resource[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
@@ -47,9 +46,7 @@ type Options[T object.Object] struct {
 // New makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New],
 // and returns the first of their errors: T cannot hold the objects, an option is wrong, or typ has
 // no Kind. It sends no request. If only one of the parts is needed, or something must come between
-// them, call those functions instead. If a Transform clears resourceVersions, the cache cannot tell
-// when it has a write: CreateOrModify, Modify and ModifyStatus then return [ErrUnconfirmed] after
-// each write.
+// them, call those functions instead.
 //
 //	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
@@ -64,15 +61,6 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	}
 	return &Resource[T]{Informer: informer.New(objects, opts.Informer), Writer: writes, Client: objects}, nil
 }
-
-// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Modify] and
-// [Resource.ModifyStatus] if the server has made the write, and the cache did not have it within a
-// second. The object that they return is as the server has it.
-//
-// A controller returns this error, so that it looks at the key again. Otherwise a created object
-// that another client deletes before the cache has it would never be created again: the cache lacks
-// it before and after, so there is no change that brings the key back.
-var ErrUnconfirmed = errors.New("was written, but is not in the cache")
 
 // ErrNotOwned is the error of [Resource.CreateOrModify] if the object is controlled by another
 // owner, or by none.
@@ -98,9 +86,7 @@ var ErrNotOwned = errors.New("controlled by another owner, or by none")
 //
 // The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the
 // error, and nothing is changed. In a controller, return the error: the key comes back after a
-// backoff, or as soon as the cache has the change. After a write, CreateOrModify waits until the
-// cache has it, so that the next call for this object starts with that state. After a second it
-// returns [ErrUnconfirmed] with the object.
+// backoff, or as soon as the cache has the change.
 //
 // The answer is the object as the server has it; if no request was necessary, the cache's own
 // object, which must not be changed.
@@ -114,76 +100,12 @@ func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta
 	}
 	have, exists := o.Store().Get(key)
 	if !exists {
-		made, err := o.CreateFrom(ctx, meta, change)
-		if err == nil {
-			err = o.await(ctx, made, "", false)
-		}
-		return made, err
+		return o.CreateFrom(ctx, meta, change)
 	}
 	if err := ownedBy(have, metav1.GetControllerOf(&meta)); err != nil {
 		return *new(T), fmt.Errorf("%s %s %w", what, key, err)
 	}
 	return o.Modify(ctx, have, change)
-}
-
-// Modify is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second
-// it returns [ErrUnconfirmed] with the object.
-func (o *Resource[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
-	cached := o.caches(have)
-	written, err := o.Writer.Modify(ctx, have, change)
-	if err == nil {
-		err = o.await(ctx, written, have.GetResourceVersion(), cached)
-	}
-	return written, err
-}
-
-// ModifyStatus is [writer.Writer.ModifyStatus]. Then it waits as Modify does.
-func (o *Resource[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
-	cached := o.caches(have)
-	written, err := o.Writer.ModifyStatus(ctx, have, change)
-	if err == nil {
-		err = o.await(ctx, written, have.GetResourceVersion(), cached)
-	}
-	return written, err
-}
-
-// awaitWithin is how long a write waits for the cache. The event of a write comes within
-// milliseconds. If it does not, the cache is behind, for example because the watch is down.
-const awaitWithin = time.Second
-
-// caches reports whether the cache has an object of this name.
-func (o *Resource[T]) caches(obj T) bool {
-	key, err := object.KeyOf(obj)
-	if err != nil {
-		return false // a write of it has the same error
-	}
-	_, exists := o.Store().Get(key)
-	return exists
-}
-
-// await waits until the cache has an object as it was written, or newer. If versions cannot be
-// ordered, it waits until the cache has another state of the object than the one before the write.
-// If the cache had the object before the write and has lost it since, because it was deleted or a
-// selector no longer matches it, await does not wait for more.
-func (o *Resource[T]) await(ctx context.Context, written T, before string, cached bool) error {
-	if written.GetResourceVersion() == before {
-		return nil // nothing was written, or it was the end of the object
-	}
-	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
-	defer cancel()
-	key := object.Key(written)
-	err := o.WaitUntil(ctx, key, func(now T, exists bool) bool {
-		if !exists {
-			return cached
-		}
-		version := now.GetResourceVersion()
-		return version != before && !object.Older(version, written.GetResourceVersion())
-	})
-	if err != nil {
-		what, _ := o.Client.Scope()
-		return fmt.Errorf("%s %s %w: %w", what, key, ErrUnconfirmed, err)
-	}
-	return nil
 }
 
 // ownedBy returns an error unless an object is controlled by an owner, if there is one.

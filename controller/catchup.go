@@ -20,13 +20,6 @@ type goal struct {
 	from    string // the version that the cache had when the server was asked
 }
 
-// catchUp waits until every cache of the sources is at least as new as its server was when catchUp
-// began. The first list of a cache may be from an API server that is behind, and so is a watch that
-// hangs. It returns the error of ctx if that ends first.
-func (c *running) catchUp(ctx context.Context, sources []Source) error {
-	return c.reach(ctx, goals(ctx, sources))
-}
-
 // goals asks the servers for their versions, for no longer than a moment.
 func goals(ctx context.Context, sources []Source) []goal {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -37,15 +30,17 @@ func goals(ctx context.Context, sources []Source) []goal {
 	}
 	var asking sync.WaitGroup
 	for i := range all {
-		asking.Go(func() { all[i].version, _, _, _ = all[i].cache.Ask(ctx, "") }) // if it fails, reach lists
+		asking.Go(func() { all[i].version, _, _, _ = all[i].cache.Ask(ctx, "") }) // if it fails, catchUp lists
 	}
 	asking.Wait()
 	return all
 }
 
-// reach waits for the goals, and has a cache list if it does not come there by itself in a moment.
-// If the version of the server has gone back, that of the cache says nothing.
-func (c *running) reach(ctx context.Context, all []goal) error {
+// catchUp waits until every cache is at least as new as its server was when the goals were made: the
+// first list of a cache may be from an API server that is behind, and a watch may hang. If a cache
+// does not come there by itself in a moment, it lists. If the version of the server has gone back,
+// that of the cache says nothing. catchUp returns the error of ctx if that ends first.
+func (c *running) catchUp(ctx context.Context, all []goal) error {
 	var reaching sync.WaitGroup
 	for _, g := range all {
 		reaching.Go(func() {

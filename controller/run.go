@@ -279,7 +279,7 @@ func (c *running) begin(ctx context.Context, start []goal) bool {
 		case <-ctx.Done():
 		}
 	})
-	return c.reach(ctx, start) == nil
+	return c.catchUp(ctx, start) == nil
 }
 
 // late returns what keeps an informer from having its first list.
