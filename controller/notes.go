@@ -2,7 +2,9 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/internal/writes"
@@ -26,12 +28,13 @@ type note struct {
 	version string // that the cache had reached
 	had     object.Meta
 	existed bool
+	last    bool // of the writes of this object in the call
 }
 
 func noteOf(w writes.Write, c writes.Cache) note {
 	version := c.Version() // before the store is read, which may then be newer
 	had, existed := c.Get(w.Key)
-	return note{w, c, version, had, existed}
+	return note{Write: w, cache: c, version: version, had: had, existed: existed}
 }
 
 // begin notes what the caches have before a write.
@@ -42,15 +45,22 @@ func (n *notes) begin(w writes.Write) (end func(writes.Write)) {
 			before = append(before, noteOf(w, c))
 		}
 	}
-	return func(w writes.Write) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		for _, b := range before {
-			if !n.over {
-				b.Write = w
-				n.made = append(n.made, b)
-			}
+	return func(w writes.Write) { n.add(before, w) }
+}
+
+// add notes a write, with what the caches had before.
+func (n *notes) add(before []note, w writes.Write) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.over {
+		return
+	}
+	for _, b := range before {
+		for i, earlier := range n.made {
+			n.made[i].last = earlier.last && (earlier.cache != b.cache || earlier.Key != w.Key)
 		}
+		b.Write, b.last = w, w.Key != ""
+		n.made = append(n.made, b)
 	}
 }
 
@@ -84,12 +94,14 @@ func (n *note) state(sight writes.Sight) state {
 	case n.Unanswered:
 		return unsure
 	case n.Deleted:
-		other := now.UID != n.UID && now.UID != n.had.UID
+		other := n.UID+n.had.UID != "" && now.UID != n.UID && now.UID != n.had.UID
 		if !exists || other || now.UID == "" && now.ResourceVersion != n.had.ResourceVersion { // a Transform may have cleared the UID
 			return has
 		}
 		return comes
-	case !exists && sight == writes.Hidden, exists && now.ResourceVersion == n.Version:
+	case !exists && sight == writes.Hidden:
+		return has
+	case exists && sight != writes.Hidden && now.ResourceVersion == n.Version && !object.DifferentUID(now.UID, n.UID):
 		return has
 	case newer(n.Version, n.version):
 		if !newer(n.Version, at) {
@@ -112,66 +124,74 @@ func newer(version, than string) bool {
 	return object.Older(than, version) || than == "" && object.IsComparable(version)
 }
 
-// await waits until the cache has the write. It returns an error if ctx ends, or if the cache has.
-func (n *note) await(ctx context.Context) error {
+// eventWithin is how long an event may take that is certain to come, unless the server has lost the
+// write because it was restored from a backup.
+const eventWithin = time.Minute
+
+// await waits until the cache has the write, or until ctx, the informer or the namespace ends.
+func (n *note) await(ctx context.Context) {
 	switch n.state(n.cache.Sees(n.Write)) {
 	case has:
-		return nil
+		return
 	case comes:
-		return n.event(ctx)
+		if !n.event(ctx, eventWithin) {
+			_ = n.cache.Relist(ctx)
+		}
+		return
 	case unsure:
 	}
-	soon, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	switch {
 	case n.Unanswered:
-		<-soon.Done() // a write that is still on its way is made by then
+		select {
+		case <-time.After(patience): // a write that is still on its way is made by then
+		case <-ctx.Done():
+		}
 	case newer(n.Version, n.version) || !object.IsComparable(n.Version):
-		if n.event(soon) == nil {
-			return nil
+		if n.event(ctx, patience) {
+			return
 		}
 	}
-	return n.ask(ctx)
+	if n.Key == "" || !n.ask(ctx) {
+		_ = n.cache.Relist(ctx)
+	}
 }
 
-// event waits for the event of the write.
-func (n *note) event(ctx context.Context) error {
-	if !n.Deleted && object.IsComparable(n.Version) {
-		return n.cache.WaitForVersion(ctx, n.Version)
-	}
-	return n.cache.WaitUntil(ctx, n.Key, func() bool { return n.state(writes.Unsure) == has })
-}
-
-// ask asks the server what the cache should have, and waits for that. If it does not come in a
-// moment, the cache lists.
-func (n *note) ask(ctx context.Context) error {
-	if n.Key == "" {
-		return n.cache.Relist(ctx)
-	}
-	soon, cancel := context.WithTimeout(ctx, 2*patience)
+// event waits for the event of the write, and reports whether it has come.
+func (n *note) event(ctx context.Context, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	now := noteOf(writes.Write{Key: n.Key}, n.cache)
-	_, is, exists, err := n.cache.Ask(soon, n.Key)
-	now.UID, now.Version, now.Deleted = is.UID, is.ResourceVersion, !exists
-	if err == nil {
-		switch now.state(writes.Shown) {
-		case has:
-			return nil
-		case comes:
-			if now.event(soon) == nil {
-				return nil
-			}
-		case unsure:
-		}
+	if !n.Deleted && object.IsComparable(n.Version) {
+		return n.cache.WaitForVersion(ctx, n.Version) == nil
 	}
-	return n.cache.Relist(ctx)
+	return n.cache.WaitUntil(ctx, n.Key, func() bool { return n.state(n.cache.Sees(n.Write)) == has }) == nil
+}
+
+// ask asks the server what the cache should have, and reports whether it has that. If the server has
+// nothing, a write without an answer may have been made and deleted, and its events may be to come.
+func (n *note) ask(ctx context.Context) bool {
+	now := noteOf(writes.Write{Key: n.Key}, n.cache)
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, is, exists, err := n.cache.Ask(soon, n.Key)
+	if err != nil || !exists && n.Unanswered {
+		return false
+	}
+	now.UID, now.Version, now.Deleted = is.UID, is.ResourceVersion, !exists
+	switch now.state(writes.Shown) {
+	case has:
+		return true
+	case comes:
+		return now.event(ctx, patience)
+	case unsure:
+	}
+	return false
 }
 
 // lost reports whether the object of a write has gone without a trace in the cache: it was not
 // there before, and was deleted before the cache had it. So no change brings the key back.
 func (n *note) lost(ctx context.Context) bool {
 	_, exists := n.cache.Get(n.Key)
-	if n.Deleted || n.Key == "" || n.existed || exists || n.cache.Sees(n.Write) != writes.Shown {
+	if n.Deleted || !n.last || n.existed || exists || n.cache.Sees(n.Write) != writes.Shown {
 		return false
 	}
 	_, _, exists, err := n.cache.Ask(ctx, n.Key) // it exists if it cannot be decoded
@@ -187,15 +207,11 @@ func (c *running) hold(ctx context.Context, key string, made []note, fail contex
 	c.queue.hold(key)
 	c.holding.Go(func() {
 		goexit.Do(func() {
-			lost := map[string]bool{}
 			for _, n := range made { // in their order: a created object may have been hidden since
-				c.waits.during(n.cache, key, func() { _ = n.await(ctx) }) // it fails at the end of ctx, the informer or the namespace
-				lost[n.cache.Name()+" "+n.Key] = n.lost(ctx)
+				c.waits.during(n.cache, key, func() { n.await(ctx) })
 			}
-			for _, is := range lost {
-				if is {
-					c.queue.Add(key)
-				}
+			if slices.ContainsFunc(made, func(n note) bool { return n.lost(ctx) }) {
+				c.queue.Add(key)
 			}
 		}, func(exited bool) {
 			c.queue.Done(key)
