@@ -36,10 +36,10 @@ func goals(ctx context.Context, sources []Source) []goal {
 	return all
 }
 
-// catchUp waits until every cache is at least as new as its server was when the goals were made: the
-// first list of a cache may be from an API server that is behind, and a watch may hang. If a cache
-// does not come there by itself in a moment, it lists. If the version of the server has gone back,
-// that of the cache says nothing. catchUp returns the error of ctx if that ends first.
+// catchUp waits until every cache is at least as new as its server was when the goals were made:
+// the first list of a cache may be from an API server that is behind, and a watch may hang. If a
+// cache does not come there by itself in a moment, it lists. If the version of the server has gone
+// back, that of the cache says nothing. catchUp returns the error of ctx if that ends first.
 func (c *running) catchUp(ctx context.Context, all []goal) error {
 	var reaching sync.WaitGroup
 	for _, g := range all {

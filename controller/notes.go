@@ -85,8 +85,8 @@ const (
 //
 // A write that has changed something has a version that is newer than all that the cache had before
 // it was sent. A version that is not newer is of a write that changed nothing: the cache has the
-// object at that very version, or newer. Or the server was restored from a backup, and the cache has
-// a state that the server has lost.
+// object at that very version, or newer. Or the server was restored from a backup, and the cache
+// has a state that the server has lost.
 func (n *note) state(sight writes.Sight) state {
 	at := n.cache.Version()
 	now, exists := n.cache.Get(n.Key)
@@ -166,8 +166,9 @@ func (n *note) event(ctx context.Context, within time.Duration) bool {
 	return n.cache.WaitUntil(ctx, n.Key, func() bool { return n.state(n.cache.Sees(n.Write)) == has }) == nil
 }
 
-// ask asks the server what the cache should have, and reports whether it has that. If the server has
-// nothing, a write without an answer may have been made and deleted, and its events may be to come.
+// ask asks the server what the cache should have, and reports whether it has that. If the server
+// has nothing, a write without an answer may have been made and deleted, and its events may be to
+// come.
 func (n *note) ask(ctx context.Context) bool {
 	now := noteOf(writes.Write{Key: n.Key}, n.cache)
 	soon, cancel := context.WithTimeout(ctx, patience)

@@ -27,8 +27,8 @@ import (
 //	l       the cache lists by itself
 //	t       a second passes
 //
-// The key is given only if the cache will never again show a state from before the writes, and it is
-// given in the end.
+// The key is given only if the cache will never again show a state from before the writes, and it
+// is given in the end.
 func TestNotesExplored(t *testing.T) {
 	depth := 5
 	if testing.Short() {

@@ -21,6 +21,9 @@ import (
 // under the key. It must do no harm if nothing is to be done, because it is called more often than
 // needed. It is never called for one key twice at the same time.
 //
+// The stores have what earlier calls for the key have written, if package writer wrote it with ctx:
+// the key is not given again before that. What others have written may still be missing.
+//
 // If it returns no error, it is called again when something has changed, and also when after has
 // passed, if that is positive. Only the latest call counts: one that returns 0 waits for changes
 // alone.
@@ -108,7 +111,8 @@ const (
 // Run runs the informers of the sources. If an informer runs already, because the program or
 // another controller runs it, Run uses it as it is. So a program that runs an informer itself
 // begins with that. An informer may be in several sources. The first reconcile begins when every
-// informer has its first list; until then, Run logs every 10 seconds what it waits for, and why.
+// informer has its first list, and is at least as new as its server was when Run began; until then,
+// Run logs every 10 seconds what it waits for, and why.
 //
 // If an informer ends, Run ends with its error. For an informer that somebody else runs, the error
 // satisfies errors.Is with [informer.ErrStopped]; so does the error of a second Run with the same

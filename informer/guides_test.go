@@ -472,7 +472,7 @@ func TestGuides(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "guides_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../controller/events/example_test.go", "../examples/read-your-writes/main.go",
+		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../controller/events/example_test.go",
 		"../durable/example_test.go", "../listwatch/source/example_test.go",
 	} {
 		code += flush(read(t, file))

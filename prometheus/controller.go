@@ -101,6 +101,8 @@ var queueGauges = []gauge[controller.Stats]{
 		func(s controller.Stats) float64 { return s.Longest.Seconds() }),
 	asked(prometheus.GaugeValue, "relist_controller_active_workers", "Keys that are worked on.",
 		func(s controller.Stats) float64 { return float64(s.Working) }),
+	asked(prometheus.GaugeValue, "relist_controller_held_keys", "Keys that wait until the caches have what Reconcile has written.",
+		func(s controller.Stats) float64 { return float64(s.Held) }),
 }
 
 func (q queue) collect(ch chan<- prometheus.Metric, name string) {

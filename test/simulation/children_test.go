@@ -28,7 +28,8 @@ import (
 )
 
 // A controller gives each parent one child, whose name the server makes. It looks into its cache
-// whether there is one. It never makes two, whatever becomes of its watches, its answers and itself.
+// whether there is one. It never makes two, whatever becomes of its watches, its answers and
+// itself.
 func TestChildrenWithGeneratedNames(t *testing.T) {
 	few := uint64(10_000)
 	if testing.Short() {
