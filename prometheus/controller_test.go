@@ -9,7 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
 )
 
 // Each metric of a controller moves when its cause is provoked.
@@ -40,7 +43,7 @@ func TestControllerMoves(t *testing.T) {
 		begin := func() {
 			go func() {
 				defer close(ended)
-				_ = controller.Run(ctx, func(_ context.Context, key string) (time.Duration, error) {
+				_ = controller.Run(ctx, func(ctx context.Context, key string) (time.Duration, error) {
 					switch key {
 					case "slow":
 						<-hold
@@ -50,9 +53,12 @@ func TestControllerMoves(t *testing.T) {
 						return 0, errBusy
 					case "panics":
 						panic("spoiled")
+					case "writes":
+						_, err := r.writes.Create(ctx, &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+						return 0, err
 					}
 					return 0, nil
-				}, opts)
+				}, opts, controller.Watches(informer.New(r.list, informer.Options[*ConfigMap]{}), func(*ConfigMap) []string { return nil }))
 			}()
 		}
 		defer func() { stop(); <-ended }()
@@ -101,8 +107,13 @@ func TestControllerMoves(t *testing.T) {
 			`relist_workqueue_unfinished_work_seconds{name="shops"}`:             -0.002,
 			`relist_controller_reconciles_total{name="shops", result="success"}`: 1,
 		})
-		if told.Load() != 5 {
-			t.Errorf("the program's own Reconciled was called %d times, want 5", told.Load())
+		r.server.Stall()
+		moves("a key waits for its write", func() { opts.Queue.Add("writes") }, series{
+			`relist_controller_held_keys{name="shops"}`:                          1,
+			`relist_controller_reconciles_total{name="shops", result="success"}`: 1,
+		})
+		if told.Load() != 6 {
+			t.Errorf("the program's own Reconciled was called %d times, want 6", told.Load())
 		}
 		for name := range families(r.scrape()) {
 			if !moved[name] {

@@ -19,8 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/transport"
 )
@@ -37,6 +39,7 @@ type rig struct {
 	*testing.T
 	server  *apitest.Server
 	list    *listwatch.Client[*ConfigMap] // of ConfigMaps; those whose name begins with "bad" cannot be used
+	writes  *writer.Writer[*ConfigMap]
 	metrics *relistprom.Metrics
 	scraper *http.Client
 
@@ -61,6 +64,9 @@ func newRig(t *testing.T) *rig {
 		},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if r.writes, err = writer.New[*ConfigMap](client, object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}, writer.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewPedanticRegistry()
