@@ -47,6 +47,10 @@ func (c *running) catchUp(ctx context.Context, all []goal) error {
 			c.waits.during(g.cache, "", func() {
 				soon, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
+				if g.version == "" { // the server was away
+					g.from = g.cache.Version()
+					g.version, _, _, _ = g.cache.Ask(soon, "")
+				}
 				if !object.IsComparable(g.version) || object.Older(g.version, g.from) || errors.Is(g.cache.WaitForVersion(soon, g.version), context.DeadlineExceeded) {
 					_ = g.cache.Relist(ctx) // it fails if ctx, the informer or the namespace has ended
 				}
@@ -109,21 +113,4 @@ func (w *waits) longest() (first wait, n int) {
 		}
 	}
 	return first, n
-}
-
-// report says what has been waited for for long.
-func (c *running) report(ctx context.Context) {
-	ticker := time.NewTicker(waitReport)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-		if first, n := c.waits.longest(); n > 0 && time.Since(first.since) >= waitReport {
-			c.log.WarnContext(ctx, "controller waits for a cache", "cache", first.cache.Name(), "key", first.key,
-				"for", time.Since(first.since).Round(time.Millisecond), "others", n-1, "error", first.cache.Failing())
-		}
-	}
 }

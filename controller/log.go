@@ -130,3 +130,20 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 			slog.Duration("after", time.Since(f.since).Round(time.Millisecond)), slog.Int("failures", failures))
 	}
 }
+
+// report says what has been waited for for long.
+func (c *running) report(ctx context.Context) {
+	ticker := time.NewTicker(waitReport)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if first, n := c.waits.longest(); n > 0 && time.Since(first.since) >= waitReport {
+			c.log.WarnContext(ctx, "relist: reconcile waits for a cache", "cache", first.cache.Name(), "key", first.key,
+				"for", time.Since(first.since).Round(time.Millisecond), "others", n-1, "error", first.cache.Failing())
+		}
+	}
+}

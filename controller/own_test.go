@@ -28,9 +28,9 @@ type configMap struct {
 	Data              map[string]string `json:"data,omitempty"`
 }
 
-// counter is a controller whose Reconcile adds one to the number that it finds in a cache, ten times
-// a second. It writes without a condition, so a number that is written twice was read from an old
-// state.
+// counter is a controller whose Reconcile adds one to the number that it finds in a cache, ten
+// times a second. It writes without a condition, so a number that is written twice was read from an
+// old state.
 type counter struct {
 	*rig
 	server   *apitest.Server
@@ -124,7 +124,7 @@ func TestOwnWrites(t *testing.T) {
 			if s.Held != 1 || s.Working != 0 || s.Longest != 0 || s.Unfinished != 0 {
 				t.Errorf("while the key waits: %+v", s)
 			}
-			want := `level=WARN msg="controller waits for a cache" cache=configmaps`
+			want := `level=WARN msg="relist: reconcile waits for a cache" cache=`
 			if log := c.logged(); strings.Count(log, want) == 0 || !strings.Contains(log, "key=a/counter") {
 				t.Errorf("logged %s, want %s", log, want)
 			}
@@ -145,7 +145,7 @@ func TestOwnWrites(t *testing.T) {
 			c.server.EndWatches()
 			c.server.Compact()
 		},
-		"a restored backup":                               restored(apitest.Restore{}),
+		"a restored backup": restored(apitest.Restore{}),
 		"a restored backup and connections that are kept": restored(apitest.Restore{KeepConnections: true}),
 	} {
 		for _, several := range []bool{false, true} {
