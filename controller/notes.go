@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 // notes are the writes of one call of [Reconcile], in their order. The key is not given again
 // before each cache has all of them, so that the next call reads what this one has written.
 type notes struct {
-	caches []writes.Cache
+	sources []Source
 
 	mu   sync.Mutex
 	made []note
@@ -40,7 +41,7 @@ func noteOf(w writes.Write, c writes.Cache) note {
 // begin notes what the caches have before a write.
 func (n *notes) begin(w writes.Write) (end func(writes.Write)) {
 	var before []note
-	for _, c := range n.caches {
+	for _, c := range caches(n.sources) {
 		if c.Sees(w) != writes.Elsewhere {
 			before = append(before, noteOf(w, c))
 		}
@@ -217,7 +218,7 @@ func (c *running) hold(ctx context.Context, key string, made []note, fail contex
 		}, func(exited bool) {
 			c.queue.Done(key)
 			if exited {
-				fail(goexit.Err)
+				fail(fmt.Errorf("controller: what %q has written: %w", key, goexit.Err))
 			}
 		})
 	})

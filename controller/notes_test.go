@@ -154,7 +154,7 @@ func play(ctx context.Context, opts worldOptions, story string, await func(conte
 		for w.step('d', &made) { // what comes by itself
 			synctest.Wait()
 		}
-		if time.Sleep(time.Hour); !isClosed(given) {
+		if <-time.After(time.Hour); !isClosed(given) {
 			w.step('l', &made) // so that no goroutine stays
 			synctest.Wait()
 			return possible, "never given"
@@ -226,7 +226,7 @@ func (m *model) format(rev int) string { return fmt.Sprint(m.prefix, rev) }
 // step takes a step, and returns whether it has changed anything.
 func (m *model) step(step rune, made *[]note) bool {
 	if step == 't' {
-		time.Sleep(patience)
+		<-time.After(patience)
 		return true
 	}
 	before := noteOf(writes.Write{Key: "a"}, m)

@@ -316,7 +316,7 @@ func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
 // process calls reconcile, and decides what follows.
 func (c *running) process(ctx context.Context, key string, waited time.Duration, fail context.CancelCauseFunc) {
 	r := Reconciled{Key: key, Waited: waited}
-	made := notes{caches: caches(c.sources)}
+	made := notes{sources: c.sources}
 	goexit.Do(func() {
 		began := time.Now()
 		after, err := c.call(writes.WithNotes(ctx, made.begin), key)

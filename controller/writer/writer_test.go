@@ -19,6 +19,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/writes"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -275,6 +276,59 @@ func TestStrangeAnswers(t *testing.T) {
 	server.content, server.answer = "text/html", "<html>log in</html>"
 	err := newWriter[*Deployment](t, server.Client, deployments, writer.Options{}).Delete(t.Context(), "shop/web", writer.DeleteOptions{})
 	wantError(t, err, "delete deployments.apps shop/web: delete https://api.example/apis/apps/v1/namespaces/shop/deployments/web: 200 OK with unexpected Content-Type")
+}
+
+// Who notes the writes of a context is told what each has done, and nothing of those that the
+// server has refused.
+func TestNotes(t *testing.T) {
+	object := func(more string) string {
+		return `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","uid":"u","resourceVersion":"8"` + more + `}}`
+	}
+	patch := func(ctx context.Context, w *writer.Writer[*Deployment]) error {
+		_, err := w.MergePatch(ctx, "shop/web", []byte(`{}`))
+		return err
+	}
+	generate := func(ctx context.Context, w *writer.Writer[*Deployment]) error {
+		_, err := w.Create(ctx, &Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", GenerateName: "w"}})
+		return err
+	}
+	remove := func(ctx context.Context, w *writer.Writer[*Deployment]) error {
+		return w.Delete(ctx, "shop/web", writer.DeleteOptions{})
+	}
+	for _, tt := range []struct {
+		do     func(ctx context.Context, w *writer.Writer[*Deployment]) error
+		status int
+		answer string
+		want   []writes.Write // without Server, Resource and Namespace, which are always the same
+	}{
+		{patch, 200, object(`,"labels":{"a":"b"}`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labels: map[string]string{"a": "b"}, Labeled: true}}},
+		{generate, 201, object(""), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{generate, 503, "", []writes.Write{{Unanswered: true}}},
+		{generate, 201, "{", []writes.Write{{Unanswered: true}}},
+		{patch, 409, "", nil},
+		{remove, 200, `{"kind":"Status","details":{"uid":"u"}}`, []writes.Write{{Key: "shop/web", UID: "u", Deleted: true}}},
+		{remove, 200, object(`,"deletionGracePeriodSeconds":0`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true, Deleted: true}}},
+		{remove, 200, object(`,"deletionGracePeriodSeconds":30`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{remove, 200, object(`,"finalizers":["a"]`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{remove, 404, "", nil},
+	} {
+		wire := newWire(t)
+		wire.status, wire.answer = tt.status, tt.answer
+		var got []writes.Write
+		ctx := writes.WithNotes(t.Context(), func(began writes.Write) func(writes.Write) {
+			return func(w writes.Write) {
+				if w.Server != "https://api.example" || w.Resource != "deployments.apps" || w.Namespace != "shop" || w.Resource != began.Resource {
+					t.Errorf("%+v, and before it was sent %+v", w, began)
+				}
+				w.Server, w.Resource, w.Namespace = "", "", ""
+				got = append(got, w)
+			}
+		})
+		err := tt.do(ctx, newWriter[*Deployment](t, wire.Client, deployments, writer.Options{}))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%d %s: (-want +got):\n%s\n%v", tt.status, tt.answer, diff, err)
+		}
+	}
 }
 
 // A server that never answers holds nobody up.
