@@ -116,6 +116,13 @@ func (l *failureLog) record(key, class string) (level slog.Level, since time.Dur
 	return slog.LevelWarn, since, false
 }
 
+// forget drops what was told, because another process may have cured the keys.
+func (l *failureLog) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys = nil
+}
+
 // succeeded tells that a key has recovered, if a line said that it fails.
 func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 	l.mu.Lock()

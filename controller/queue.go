@@ -371,6 +371,16 @@ func (q *Queue[K]) end() {
 	}
 }
 
+// forget drops every key, and what is known of it. Nobody works on one.
+func (q *Queue[K]) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.items, q.peak = map[K]*item[K]{}, 0
+	q.live, q.initial, q.times = line[K]{}, line[K]{}, nil
+	q.totals.failing = 0
+	q.settle()
+}
+
 // settle closes the queue if it has ended and nothing is left to do. The caller holds mu.
 func (q *Queue[K]) settle() {
 	if !q.ending || q.live.len+q.initial.len > 0 || isClosed(q.idle) {

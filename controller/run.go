@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/relist-go/relist/controller/lease"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/internal/goexit"
 	"github.com/relist-go/relist/internal/writes"
@@ -47,6 +48,13 @@ type Options struct {
 	// Queue is the queue that Run uses, if the program wants to read its Stats, to add keys of its
 	// own, to drain it, or to choose the delays. Run closes it in the end. If nil, Run makes one.
 	Queue *Queue[string]
+
+	// Leader, if it is not nil, lets only one of the processes that share its lease work. The others
+	// keep their caches, and one of them begins when the leader has gone: see package lease. A term
+	// begins with the keys of all objects, and its first reconcile sees what the last leader wrote.
+	// When it ends, the context of Reconcile ends, and the queue drops its keys. Run returns the
+	// lease at its end.
+	Leader *lease.Lease
 
 	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A
 	// key that fails has a line for each state and not for each attempt: "relist: reconcile failed"
@@ -129,7 +137,11 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 		return err
 	}
 	defer c.queue.Close()
-	registrations, err := observe(c.queue, sources)
+	keys := c.queue
+	if opts.Leader != nil {
+		keys = standby()
+	}
+	registrations, err := observe(keys, sources)
 	if err != nil {
 		return err
 	}
@@ -149,6 +161,10 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	c.workers.Go(func() {
 		goexit.Do(func() {
 			if !c.awaitSync(inner, sources, registrations) || !c.begin(inner, start) {
+				return
+			}
+			if opts.Leader != nil {
+				c.lead(inner, fail, opts, sources)
 				return
 			}
 			for range max(opts.Workers, 1) {

@@ -143,6 +143,9 @@ func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []stri
 	name := fmt.Sprintf("%s(%T)", rule, none)
 	observe := func(q *Queue[string]) (*informer.Registration, error) {
 		return in.Observe("controller: "+name, func(c informer.Change[T]) {
+			if isClosed(q.closed) {
+				return // that of a standby is
+			}
 			var keys []string
 			if c.Existed {
 				keys = concerns(c.Old)
