@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"sync"
 )
 
@@ -25,11 +24,14 @@ func (c *running) lead(ctx context.Context, fail context.CancelCauseFunc, opts O
 	fail(opts.Leader.Lead(ctx, func(ctx context.Context) error { return c.term(ctx, fail, opts.Workers, sources) }))
 }
 
-// term works until ctx ends or the queue is closed. Every object has its key in the queue when it
-// begins, and none of the last term is left: another leader has worked on all of them.
+// term works until ctx ends or the queue is closed. It begins when the caches have what the last
+// leader wrote, with the keys of all objects; and nothing is left of it, because the next leader
+// begins in the same way.
 func (c *running) term(ctx context.Context, fail context.CancelCauseFunc, workers int, sources []Source) error {
-	if err := catchUp(ctx, sources); err != nil {
-		return err
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	if !c.begin(ctx, goals(ctx, sources)) {
+		return ErrClosed
 	}
 	defer func() {
 		c.queue.forget()
@@ -47,23 +49,7 @@ func (c *running) term(ctx context.Context, fail context.CancelCauseFunc, worker
 		}
 		term.Wait()
 	}
+	end()
+	c.holding.Wait()
 	return ErrClosed // if the term is over, the leader waits for the next
-}
-
-// catchUp waits until each cache is as new as the server was when the term began: it has what the
-// last leader wrote.
-func catchUp(ctx context.Context, sources []Source) error {
-	done := map[any]bool{}
-	for _, s := range sources {
-		if done[s.informer] {
-			continue
-		}
-		done[s.informer] = true
-		if in, ok := s.informer.(interface{ Relist(context.Context) error }); ok {
-			if err := in.Relist(ctx); err != nil {
-				return fmt.Errorf("controller: %s: %w", s.name, err)
-			}
-		}
-	}
-	return nil
 }

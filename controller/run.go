@@ -176,7 +176,7 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 			}
 		})
 	})
-	c.holding.Go(func() {
+	informers.Go(func() {
 		goexit.Do(func() { c.report(inner) }, func(exited bool) {
 			if exited {
 				fail(fmt.Errorf("controller: the Logger: %w", goexit.Err))

@@ -88,7 +88,7 @@ func (e *election) attempt(ctx context.Context) (again time.Duration, err error)
 		if t == nil {
 			r.Spec.Acquired = &stamp
 		}
-		r.Spec.Holder, r.Spec.Seconds, r.Spec.Renewed = e.identity, int32(e.duration/time.Second), &stamp //nolint:gosec // a time.Duration has less than 2^34 seconds, and 68 years are enough
+		r.Spec.Holder, r.Spec.Seconds, r.Spec.Renewed = e.identity, int32(e.duration/time.Second), &stamp
 	})
 	switch {
 	case err == nil:

@@ -30,7 +30,7 @@ type rig struct {
 
 	t      *testing.T
 	log    bytes.Buffer
-	wall   time.Duration // what its wall clock says beside the steady one
+	wall   atomic.Int64 // what its wall clock says beside the steady one
 	writes *writer.Writer[*configMap]
 }
 
@@ -58,7 +58,10 @@ func newRig(t *testing.T, server string, dial func(ctx context.Context, network,
 		t.Fatal(err)
 	}
 	r.rand = func() float64 { return 0.5 }
-	r.now = func() (steady, wall time.Time) { now := time.Now(); return now, now.Round(0).Add(r.wall) }
+	r.now = func() (steady, wall time.Time) {
+		now := time.Now()
+		return now, now.Round(0).Add(time.Duration(r.wall.Load()))
+	}
 	if r.writes, err = writer.New[*configMap](client, object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}, writer.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +109,7 @@ func TestLease(t *testing.T) {
 		terms, stop := first.lead()
 		<-terms
 		others, _ := second.lead()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		got := spec(t, server)
 		if got["holderIdentity"] != first.identity || got["leaseDurationSeconds"] != int64(15) || got["leaseTransitions"] != int64(0) ||
 			got["acquireTime"] != began.Format(metav1.RFC3339Micro) || got["renewTime"] != began.Add(57*time.Second+500*time.Millisecond).Format(metav1.RFC3339Micro) {
@@ -141,7 +144,7 @@ func TestTaken(t *testing.T) {
 		}
 		terms, _ := newRig(t, listener.URL, listener.Dial).lead()
 		began := time.Now()
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		if _, err := server.Delete("leases.coordination.k8s.io", "default", "work"); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +175,7 @@ func TestGate(t *testing.T) {
 		if err := write("a"); err != nil {
 			t.Error(err)
 		}
-		r.wall += time.Hour
+		r.wall.Add(int64(time.Hour))
 		err := write("b")
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "lease default/work: this process no longer leads, so no write begins: it was not renewed within 10s") {
 			t.Errorf("the write was refused with %v", err)
@@ -183,7 +186,7 @@ func TestGate(t *testing.T) {
 
 		ctx = <-terms // the server still has this process as the leader
 		began := time.Now()
-		r.wall -= 2 * time.Hour
+		r.wall.Add(-2 * int64(time.Hour))
 		if err := server.Refuse(time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +318,7 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-terms
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		_, err := server.Patch("leases.coordination.k8s.io", "default", "work", map[string]any{"spec": map[string]any{"holderIdentity": "a person"}})
 		if err != nil {
 			t.Fatal(err)
