@@ -1,7 +1,7 @@
 // Package controller runs a function for the key of every object that has changed, and again if it
 // fails. It is for programs that make something agree with objects, in the cluster or outside. It
-// is no framework: the program makes its informers, writes with package writer below this one, and
-// elects a leader by itself if several replicas run.
+// is no framework: the program makes its informers, and writes with package writer below this one.
+// If several replicas run, package lease below this one lets one of them work.
 //
 //	shops := informer.New(...)      // what people write
 //	configMaps := informer.New(...) // what the controller makes of it

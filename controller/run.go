@@ -49,11 +49,10 @@ type Options struct {
 	// own, to drain it, or to choose the delays. Run closes it in the end. If nil, Run makes one.
 	Queue *Queue[string]
 
-	// Leader, if it is not nil, lets only one of the processes that share its lease work. The others
-	// keep their caches, and one of them begins when the leader has gone: see package lease. A term
-	// begins with the keys of all objects, and its first reconcile sees what the last leader wrote.
-	// When it ends, the context of Reconcile ends, and the queue drops its keys. Run returns the
-	// lease at its end.
+	// Leader lets only one of the processes that share its lease work; see package lease. The
+	// others keep their caches. A term begins with the keys of all objects, and its first reconcile
+	// reads what the last leader wrote. When the term ends, the context of Reconcile ends, and the
+	// queue forgets its keys. Run releases the lease at its end. If nil, there is no election.
 	Leader *lease.Lease
 
 	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A

@@ -109,11 +109,10 @@ type record struct {
 	} `json:"spec"`
 }
 
-// Lead waits until this process has the lease, and calls lead. The context that lead gets ends when
-// the process loses the lease, and the writes of package writer that are made with it have the gate
-// that the package comment describes. When lead has returned then, Lead waits for the lease again.
-// If lead returns before, Lead returns what lead returned. When ctx has ended and lead has returned,
-// Lead returns ctx.Err().
+// Lead waits until this process has the lease, and calls lead. The context that lead gets has the
+// gate that the package comment describes, and ends when the process loses the lease. When lead has
+// returned then, Lead waits for the lease again. If lead returns before, Lead returns what lead
+// returned. When ctx has ended and lead has returned, Lead returns ctx.Err().
 //
 // Several calls of Lead share the lease. When the last of them is about to return, it releases the
 // lease, so that another process takes it at once: but not while a write is under way.
@@ -125,10 +124,7 @@ func (l *Lease) Lead(ctx context.Context, lead func(ctx context.Context) error) 
 		if err != nil {
 			return err
 		}
-		term, exit := t.enter(ctx)
-		err = lead(term)
-		over := term.Err() != nil
-		exit()
+		over, err := t.call(ctx, lead)
 		if !over {
 			return err
 		}
@@ -141,11 +137,11 @@ func (l *Lease) join(ctx context.Context) *election {
 	defer l.mu.Unlock()
 	if l.running == nil {
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the first Lead may end before the others
-		e := &election{Lease: l, stop: stop, done: make(chan struct{}), began: make(chan struct{})}
+		e := &election{Lease: l, stop: stop, done: make(chan struct{}), began: make(chan struct{}), idle: make(chan struct{})}
 		go goexit.Do(func() { e.run(ctx) }, func(exited bool) {
 			if exited {
 				e.err = fmt.Errorf("lease %s: the Logger: %w", l.key, goexit.Err)
-				e.close(e.err)
+				e.finish(e.err)
 			}
 			close(e.done)
 		})

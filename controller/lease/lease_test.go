@@ -130,8 +130,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// Whoever had the lease has gone. It lasts as long as it says, from when it was first seen, whatever
-// times it has.
+// Whoever had the lease has gone. It lasts as long as it says, from when it was first seen,
+// whatever times it has.
 func TestTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})

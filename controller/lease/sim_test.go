@@ -276,7 +276,7 @@ func (p *process) open() bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.term != nil && e.term.why == nil && e.term.left() > 0
+	return e.term != nil && e.term.left() > 0
 }
 
 func (p *process) set(change func()) {

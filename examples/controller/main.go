@@ -1,6 +1,6 @@
 // Controller keeps a ConfigMap with the prices of each Shop, which is a custom resource. It makes
 // the ConfigMap, writes it again if somebody changes or deletes it, and says in the status of the
-// Shop how many prices it has published.
+// Shop how many prices it has published. Of several replicas, one works.
 //
 //	go run ./examples/controller    # with a kubeconfig, or in a pod
 package main
@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/controller/lease"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -65,6 +66,10 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	leader, err := lease.New(client, lease.Options{Namespace: "default", Name: "shops"})
+	if err != nil {
+		return err
+	}
 
 	reconcile := func(ctx context.Context, key string) (time.Duration, error) {
 		shop, exists := shops.Store().Get(key)
@@ -80,6 +85,6 @@ func run(ctx context.Context) error {
 		_, err = shops.ModifyStatus(ctx, shop, func(s *Shop) { s.Status.Published = len(s.Prices) })
 		return 0, err
 	}
-	return controller.Run(ctx, reconcile, controller.Options{},
+	return controller.Run(ctx, reconcile, controller.Options{Leader: leader},
 		controller.For(shops), controller.Owns(configMaps, shopType))
 }

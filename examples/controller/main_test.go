@@ -32,7 +32,7 @@ func newCluster(t *testing.T) *cluster {
 			switch {
 			case r.Status == http.StatusServiceUnavailable:
 				refused <- struct{}{}
-			case r.Method != http.MethodPatch && r.Method != http.MethodPost:
+			case r.Method != http.MethodPatch && r.Method != http.MethodPost, strings.Contains(r.URI, "/leases"):
 			case strings.Contains(r.URI, "/shops/"):
 				statuses <- http.StatusText(r.Status)
 			default:
@@ -176,7 +176,7 @@ func TestController(t *testing.T) {
 // both.
 func TestFailures(t *testing.T) {
 	c := newCluster(t)
-	if err := c.FailNext(apitest.Failure{Verb: "create", Status: 500, Reason: "InternalError"}); err != nil {
+	if err := c.FailNext(apitest.Failure{Verb: "create", Resource: "configmaps", Status: 500, Reason: "InternalError"}); err != nil {
 		t.Fatal(err)
 	}
 	c.shop(c.Create, map[string]any{"bread": "3"})

@@ -34,11 +34,12 @@ func TestOperationsNamesEverything(t *testing.T) {
 	}
 	var lines []string
 	for file, logged := range map[string]*regexp.Regexp{
-		"reflector/log.go":            regexp.MustCompile(`(?:slog\.LevelInfo|slog\.LevelWarn|protocol\.\w+:|LevelWarn, now|message =|level, message :?= [^"\n]*)[^"\n]*"(relist: [^"]+)"`),
-		"informer/checkpoint.go":      regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
-		"durable/status.go":           regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
-		"controller/log.go":           regexp.MustCompile(`"(relist: reconcile [\w ]+)"`),
-		"controller/events/events.go": regexp.MustCompile(`WarnContext\(ctx, "(relist: [^"]+)"`),
+		"reflector/log.go":             regexp.MustCompile(`(?:slog\.LevelInfo|slog\.LevelWarn|protocol\.\w+:|LevelWarn, now|message =|level, message :?= [^"\n]*)[^"\n]*"(relist: [^"]+)"`),
+		"informer/checkpoint.go":       regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
+		"durable/status.go":            regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
+		"controller/lease/election.go": regexp.MustCompile(`\.(?:Info|Warn)Context\(ctx, "(relist: [^"]+)"`),
+		"controller/events/events.go":  regexp.MustCompile(`WarnContext\(ctx, "(relist: [^"]+)"`),
+		"controller/log.go":            regexp.MustCompile(`"(relist: reconcile [\w ]+)"`),
 	} {
 		for _, match := range logged.FindAllStringSubmatch(readText(t, file), -1) {
 			lines = append(lines, match[1])
