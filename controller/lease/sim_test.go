@@ -93,7 +93,7 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(req.Body)
 	}
 	p.mu.Lock()
-	there, back := p.delay(), p.delay()
+	there, back := p.delay(6), p.delay(2)
 	lost, away := p.lostRequests, p.away
 	p.mu.Unlock()
 	if away {
@@ -120,9 +120,10 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-func (w *world) delay() time.Duration {
-	if w.slow && w.net.IntN(3) == 0 {
-		return time.Duration(w.net.IntN(8000)) * time.Millisecond
+// delay is that of a request or an answer, of which one in some is slow.
+func (w *world) delay(some int) time.Duration {
+	if w.slow && w.net.IntN(some) == 0 {
+		return time.Duration(w.net.IntN(5500)) * time.Millisecond
 	}
 	return time.Duration(1+w.net.IntN(40)) * time.Millisecond
 }
@@ -333,7 +334,9 @@ func (w *world) adversary() {
 	case 5:
 		p.set(func() { w.away = !w.away })
 	case 6:
-		p.set(func() { w.slow = !w.slow })
+		p.set(func() { w.slow = true })
+		<-time.After(time.Duration(w.rand.IntN(12000)) * time.Millisecond)
+		p.set(func() { w.slow, p.lostRequests = w.rand.IntN(2) == 0, true })
 	case 7:
 		p.kill()
 		w.start(i)
