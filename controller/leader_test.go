@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
@@ -21,12 +19,6 @@ import (
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
-
-type configMap struct {
-	metav1.ObjectMeta `json:"metadata"`
-
-	Data map[string]string `json:"data,omitempty"`
-}
 
 // replica is a process of a controller.
 type replica struct {
