@@ -46,11 +46,16 @@ func newCluster(t *testing.T) *cluster {
 // program is the program, which has not started.
 func (c *cluster) program() *program.Process { return program.New(c.t, program.Kubeconfig(c.t, c.url)) }
 
-// shop makes or changes a Shop.
+// shop makes or changes the Shop of most tests.
 func (c *cluster) shop(write func(resource string, obj map[string]any) (string, error), prices map[string]any) {
 	c.t.Helper()
+	c.named("bakery", write, prices)
+}
+
+func (c *cluster) named(name string, write func(resource string, obj map[string]any) (string, error), prices map[string]any) {
+	c.t.Helper()
 	_, err := write("shops.example.com", map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Shop", "metadata": map[string]any{"namespace": "town", "name": "bakery"}, "prices": prices,
+		"apiVersion": "example.com/v1", "kind": "Shop", "metadata": map[string]any{"namespace": "town", "name": name}, "prices": prices,
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -222,7 +227,11 @@ func TestUnseen(t *testing.T) {
 	}{
 		{
 			"a new one",
-			func(*cluster) {},
+			func(c *cluster) {
+				c.named("smithy", c.Create, map[string]any{"nail": "1"})
+				<-c.statuses // so the program leads, and its caches are as new as the server
+				<-c.writes
+			},
 			func(c *cluster) { c.foreign(); c.shop(c.Create, map[string]any{"bread": "3"}) },
 			"Conflict",
 		},
