@@ -44,7 +44,7 @@ func (c *running) catchUp(ctx context.Context, all []goal) error {
 	var reaching sync.WaitGroup
 	for _, g := range all {
 		reaching.Go(func() {
-			c.waits.during(g.cache, "", func() {
+			c.during(g.cache, "", func() {
 				soon, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				if g.version == "" { // the server was away
@@ -72,45 +72,4 @@ func caches(sources []Source) []writes.Cache {
 		seen[s.informer] = true
 	}
 	return all
-}
-
-// waits are the caches that Run waits for, so that it can say why nothing happens.
-type waits struct {
-	mu  sync.Mutex
-	all map[*wait]struct{}
-}
-
-type wait struct {
-	cache writes.Cache
-	key   string // "" if all keys wait
-	since time.Time
-}
-
-// during calls a function that waits for a cache.
-func (w *waits) during(cache writes.Cache, key string, f func()) {
-	is := &wait{cache, key, time.Now()}
-	w.mu.Lock()
-	if w.all == nil {
-		w.all = map[*wait]struct{}{}
-	}
-	w.all[is] = struct{}{}
-	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.all, is)
-	}()
-	f()
-}
-
-// longest returns the wait that began first, and how many there are.
-func (w *waits) longest() (first wait, n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for is := range w.all {
-		if n++; n == 1 || is.since.Before(first.since) {
-			first = *is
-		}
-	}
-	return first, n
 }

@@ -13,21 +13,21 @@ func standby() *Queue[string] {
 }
 
 // lead works in each term of this process as the leader, until ctx ends or the queue is closed.
-func (c *running) lead(ctx context.Context, fail context.CancelCauseFunc, opts Options, sources []Source) {
+func (c *running) lead(ctx context.Context, opts Options, sources []Source) {
 	c.workers.Go(func() {
 		select {
 		case <-c.queue.idle: // closed, and nobody works on a key
-			fail(ErrClosed) // in a standby no worker sees it
+			c.fail(ErrClosed) // in a standby no worker sees it
 		case <-ctx.Done():
 		}
 	})
-	fail(opts.Leader.Lead(ctx, func(ctx context.Context) error { return c.term(ctx, fail, opts.Workers, sources) }))
+	c.fail(opts.Leader.Lead(ctx, func(ctx context.Context) error { return c.term(ctx, opts.Workers, sources) }))
 }
 
 // term works until ctx ends or the queue is closed. It begins when the caches have what the last
 // leader wrote, with the keys of all objects; and nothing is left of it, because the next leader
 // begins in the same way.
-func (c *running) term(ctx context.Context, fail context.CancelCauseFunc, workers int, sources []Source) error {
+func (c *running) term(ctx context.Context, workers int, sources []Source) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	if !c.begin(ctx, goals(ctx, sources)) {
@@ -45,7 +45,7 @@ func (c *running) term(ctx context.Context, fail context.CancelCauseFunc, worker
 	if c.awaitSync(ctx, sources, registrations) {
 		var term sync.WaitGroup
 		for range max(workers, 1) {
-			term.Go(func() { c.work(ctx, fail) })
+			term.Go(func() { c.work(ctx) })
 		}
 		term.Wait()
 	}

@@ -3,12 +3,16 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/internal/goexit"
+	"github.com/relist-go/relist/internal/writes"
 )
 
 const (
@@ -138,19 +142,26 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 	}
 }
 
-// report says what has been waited for for long.
-func (c *running) report(ctx context.Context) {
-	ticker := time.NewTicker(waitReport)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-		if first, n := c.waits.longest(); n > 0 && time.Since(first.since) >= waitReport {
-			c.log.WarnContext(ctx, "relist: reconcile waits for a cache", "cache", first.cache.Name(), "key", first.key,
-				"for", time.Since(first.since).Round(time.Millisecond), "others", n-1, "error", first.cache.Failing())
-		}
-	}
+// during calls a function that waits for a cache, and tells of it if that takes long. The end is
+// told as a recovery of the key, which is empty if all keys wait.
+func (c *running) during(cache writes.Cache, key string, wait func()) {
+	done := make(chan struct{})
+	defer close(done)
+	c.holding.Go(func() {
+		goexit.Run(func() error {
+			select {
+			case <-time.After(waitReport):
+				level, _, _ := c.failures.record(key, "waits")
+				c.log.LogAttrs(context.Background(), level, "relist: reconcile waits for a cache",
+					slog.String("key", key), slog.String("cache", cache.Name()), slog.Any("error", cache.Failing()))
+			case <-done:
+			}
+			return nil
+		}, func(err error) {
+			if err != nil {
+				c.fail(fmt.Errorf("controller: the Logger: %w", err))
+			}
+		})
+	})
+	wait()
 }

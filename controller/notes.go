@@ -201,7 +201,7 @@ func (n *note) lost(ctx context.Context) bool {
 }
 
 // hold keeps a key from the workers until the caches have what it has written.
-func (c *running) hold(ctx context.Context, key string, made []note, fail context.CancelCauseFunc) {
+func (c *running) hold(ctx context.Context, key string, made []note) {
 	if len(made) == 0 {
 		c.queue.Done(key)
 		return
@@ -210,7 +210,7 @@ func (c *running) hold(ctx context.Context, key string, made []note, fail contex
 	c.holding.Go(func() {
 		goexit.Do(func() {
 			for _, n := range made { // in their order: a created object may have been hidden since
-				c.waits.during(n.cache, key, func() { n.await(ctx) })
+				c.during(n.cache, key, func() { n.await(ctx) })
 			}
 			if slices.ContainsFunc(made, func(n note) bool { return n.lost(ctx) }) {
 				c.queue.Add(key)
@@ -218,7 +218,7 @@ func (c *running) hold(ctx context.Context, key string, made []note, fail contex
 		}, func(exited bool) {
 			c.queue.Done(key)
 			if exited {
-				fail(fmt.Errorf("controller: what %q has written: %w", key, goexit.Err))
+				c.fail(fmt.Errorf("controller: what %q has written: %w", key, goexit.Err))
 			}
 		})
 	})

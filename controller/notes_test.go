@@ -32,7 +32,7 @@ import (
 func TestNotesExplored(t *testing.T) {
 	depth := 5
 	if testing.Short() {
-		depth = 4
+		depth = 3
 	}
 	for _, opts := range worlds {
 		t.Run(fmt.Sprintf("%+v", opts), func(t *testing.T) {

@@ -135,6 +135,7 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	if err != nil {
 		return err
 	}
+	c.fail = fail
 	defer c.queue.Close()
 	keys := c.queue
 	if opts.Leader != nil {
@@ -163,22 +164,15 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 				return
 			}
 			if opts.Leader != nil {
-				c.lead(inner, fail, opts, sources)
+				c.lead(inner, opts, sources)
 				return
 			}
 			for range max(opts.Workers, 1) {
-				c.workers.Go(func() { c.work(inner, fail) })
+				c.workers.Go(func() { c.work(inner) })
 			}
 		}, func(exited bool) {
 			if exited {
 				fail(fmt.Errorf("controller: the Logger, or a source that waits for its first list: %w", goexit.Err))
-			}
-		})
-	})
-	informers.Go(func() {
-		goexit.Do(func() { c.report(inner) }, func(exited bool) {
-			if exited {
-				fail(fmt.Errorf("controller: the Logger: %w", goexit.Err))
 			}
 		})
 	})
@@ -241,8 +235,8 @@ type running struct {
 	reconciled func(Reconciled)
 	sources    []Source
 	workers    sync.WaitGroup
-	holding    sync.WaitGroup // of keys
-	waits      waits
+	holding    sync.WaitGroup          // of keys
+	fail       context.CancelCauseFunc // ends Run
 }
 
 func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, error) {
@@ -310,7 +304,7 @@ func (s Source) late(ctx context.Context) error {
 
 // work takes keys until ctx ends or the queue is closed. If a function of the program ends the
 // goroutine, work calls fail, which ends ctx.
-func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
+func (c *running) work(ctx context.Context) {
 	var key string
 	goexit.Do(func() {
 		for {
@@ -319,17 +313,17 @@ func (c *running) work(ctx context.Context, fail context.CancelCauseFunc) {
 				return
 			}
 			key = next
-			c.process(ctx, key, waited, fail)
+			c.process(ctx, key, waited)
 		}
 	}, func(exited bool) {
 		if exited {
-			fail(fmt.Errorf("controller: reconcile %q: %w", key, goexit.Err))
+			c.fail(fmt.Errorf("controller: reconcile %q: %w", key, goexit.Err))
 		}
 	})
 }
 
 // process calls reconcile, and decides what follows.
-func (c *running) process(ctx context.Context, key string, waited time.Duration, fail context.CancelCauseFunc) {
+func (c *running) process(ctx context.Context, key string, waited time.Duration) {
 	r := Reconciled{Key: key, Waited: waited}
 	made := notes{sources: c.sources}
 	goexit.Do(func() {
@@ -337,7 +331,7 @@ func (c *running) process(ctx context.Context, key string, waited time.Duration,
 		after, err := c.call(writes.WithNotes(ctx, made.begin), key)
 		r.Took, r.Err = time.Since(began), err
 		c.settle(ctx, &r, after)
-	}, func(bool) { c.hold(ctx, key, made.end(), fail) })
+	}, func(bool) { c.hold(ctx, key, made.end()) })
 	if c.reconciled != nil {
 		c.reconciled(r)
 	}
