@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type counter struct {
 	*rig
 	server *apitest.Server
 	store  informer.Reader[*configMap]
+	state  sync.Mutex // of what follows
 	calls  int
 	last   int  // what was written last
 	lost   bool // by a restored backup, since
@@ -43,6 +45,8 @@ type counter struct {
 
 func (c *counter) count(writes *writer.Writer[*configMap]) func(ctx context.Context, key string) (time.Duration, error) {
 	return func(ctx context.Context, key string) (time.Duration, error) {
+		c.state.Lock()
+		defer c.state.Unlock()
 		c.calls++
 		if key != "a/counter" {
 			return 0, nil
@@ -58,6 +62,13 @@ func (c *counter) count(writes *writer.Writer[*configMap]) func(ctx context.Cont
 		_, err := writes.MergePatch(ctx, key, map[string]any{"data": map[string]any{"n": strconv.Itoa(c.last)}})
 		return 100 * time.Millisecond, err
 	}
+}
+
+// called returns how often Reconcile was called.
+func (c *counter) called() int {
+	c.state.Lock()
+	defer c.state.Unlock()
+	return c.calls
 }
 
 // newCounter starts a counter whose cache may be one of several namespaces.
@@ -123,11 +134,11 @@ func TestOwnWrites(t *testing.T) {
 			if log := c.logged(); strings.Count(log, want) != 1 {
 				t.Errorf("logged %s, want %s", log, want)
 			}
-			before := c.calls
+			before := c.called()
 			c.queue.Add("a/other")
 			synctest.Wait()
-			if c.calls != before+1 {
-				t.Errorf("another key was given %d times", c.calls-before)
+			if n := c.called() - before; n != 1 {
+				t.Errorf("another key was given %d times", n)
 			}
 			if err := c.server.Resume(); err != nil {
 				t.Error(err)
@@ -152,8 +163,8 @@ func TestOwnWrites(t *testing.T) {
 						fault(t, c)
 						later(time.Minute)
 					}
-					if c.calls < 1000 {
-						t.Errorf("%d calls in three minutes", c.calls)
+					if n := c.called(); n < 1000 {
+						t.Errorf("%d calls in three minutes", n)
 					}
 				})
 			})
@@ -170,7 +181,9 @@ func restored(x apitest.Restore) func(t *testing.T, c *counter) {
 		}
 		later(5 * time.Second)
 		x.ResourceVersion = version
+		c.state.Lock()
 		c.lost = true
+		c.state.Unlock()
 		if err := c.server.Restore(x); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +205,7 @@ func TestBeginsWithThePresent(t *testing.T) {
 			}
 			server.Route(old)
 		}, listwatch.Options[*configMap]{})
-		for c.calls == 0 {
+		for c.called() == 0 {
 			later(100 * time.Millisecond)
 		}
 		if _, exists := c.store.Get("a/other"); !exists {
@@ -214,8 +227,8 @@ func TestOwnWritesThatAreHidden(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCounter(t, false, nil, opts)
 			later(10 * time.Second)
-			if c.calls < want-1 || c.calls > want+1 {
-				t.Errorf("%v: %d calls in ten seconds, want %d", opts, c.calls, want)
+			if n := c.called(); n < want-1 || n > want+1 {
+				t.Errorf("%v: %d calls in ten seconds, want %d", opts, n, want)
 			}
 		})
 	}
