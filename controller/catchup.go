@@ -44,7 +44,7 @@ func (c *running) catchUp(ctx context.Context, all []goal) error {
 	var reaching sync.WaitGroup
 	for _, g := range all {
 		reaching.Go(func() {
-			c.during(g.cache, "", func() {
+			c.during(ctx, g.cache, "", func() {
 				soon, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				if g.version == "" { // the server was away

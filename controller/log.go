@@ -144,7 +144,7 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 
 // during calls a function that waits for a cache, and tells of it if that takes long. The end is
 // told as a recovery of the key, which is empty if all keys wait.
-func (c *running) during(cache writes.Cache, key string, wait func()) {
+func (c *running) during(ctx context.Context, cache writes.Cache, key string, wait func()) {
 	done := make(chan struct{})
 	defer close(done)
 	c.holding.Go(func() {
@@ -152,7 +152,7 @@ func (c *running) during(cache writes.Cache, key string, wait func()) {
 			select {
 			case <-time.After(waitReport):
 				level, _, _ := c.failures.record(key, "waits")
-				c.log.LogAttrs(context.Background(), level, "relist: reconcile waits for a cache",
+				c.log.LogAttrs(ctx, level, "relist: reconcile waits for a cache",
 					slog.String("key", key), slog.String("cache", cache.Name()), slog.Any("error", cache.Failing()))
 			case <-done:
 			}

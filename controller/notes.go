@@ -210,7 +210,7 @@ func (c *running) hold(ctx context.Context, key string, made []note) {
 	c.holding.Go(func() {
 		goexit.Do(func() {
 			for _, n := range made { // in their order: a created object may have been hidden since
-				c.during(n.cache, key, func() { n.await(ctx) })
+				c.during(ctx, n.cache, key, func() { n.await(ctx) })
 			}
 			if slices.ContainsFunc(made, func(n note) bool { return n.lost(ctx) }) {
 				c.queue.Add(key)
