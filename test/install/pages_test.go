@@ -83,6 +83,11 @@ var pages = []struct {
 		{command: "export KUBECONFIG=$PWD/test.kubeconfig"},
 		{command: "cp ../relist/examples/quickstart/main.go . && go mod tidy && go run .", prints: `\+ \S+ settings-`},
 	}},
+	{"docs/guides/operator.md", []step{
+		{command: "cd .. && mkdir operator && cd operator && go mod init example.com/operator"},
+		{command: "go mod edit -replace github.com/relist-go/relist=../relist"},
+		{command: "cp ../relist/examples/operator/main.go ../relist/examples/operator/main_test.go . && go mod tidy && go test .", ends: "ok"},
+	}},
 	{"durable/databases.md", []step{
 		{command: "go mod edit -replace github.com/relist-go/relist=../relist -replace github.com/relist-go/relist/durable=../relist/durable"},
 	}},
@@ -126,6 +131,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"cmd/README.md", "", "test/conformance/kubectl has the plugin"},
 	{"test/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},
+	{"docs/guides/operator.md", "git clone |kubectl |go run ", "test/conformance/deploy applies the files to a kube-apiserver, and runs the program"},
 	{"durable/README.md", "", "cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
