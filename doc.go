@@ -1,8 +1,8 @@
 // Package relist keeps a local copy of a Kubernetes resource type in step with
 // the API server, and writes its objects. The packages below this one do that.
 // Its own function, [New], puts a cache and a writer together, for programs that
-// need both. It is no general client: it has no generated types, no leader
-// election and no exec, for which there is client-go.
+// need both. It is no general client: it has no generated types and no exec, for
+// which there is client-go.
 //
 // The loop, from the wire to the caller:
 //
@@ -16,7 +16,8 @@
 //	controller  calls a function for the keys of what has changed, until it succeeds
 //
 // Package controller/writer goes the other way: it creates, changes and deletes objects. Package
-// controller/events tells people what a controller did.
+// controller/lease lets one of several replicas work, and controller/events tells people what a
+// controller did.
 //
 // One round: list everything, replace the copy, watch from the list's
 // resourceVersion, and apply each event. A watch that ends is resumed from the

@@ -81,7 +81,8 @@ func (r Resource) complete() Resource {
 }
 
 // DefaultResources returns the types of a server whose Options.Resources is nil: the built-in types
-// that programs list and watch most, and one custom type, widgets.example.com.
+// that programs list, watch and write most, with Leases and Events, and one custom type,
+// widgets.example.com.
 func DefaultResources() []Resource {
 	all := []string{"all"}
 	resources := []Resource{

@@ -57,13 +57,13 @@ type Options struct {
 
 	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A
 	// key that fails has a line for each state and not for each attempt: "relist: reconcile failed"
-	// at Warn when it begins to fail, and again if it fails with another reason of the API server;
-	// "relist: reconcile panicked" at Error, with the stack; "relist: reconcile recovered" at Warn
-	// when it is over, with the time that it took. A write that the server has refused with a
-	// conflict, or because the object exists or has gone, is told only if that happens ten times in
-	// succession: a cache that is a moment behind causes a few. In any minute, ten failures have a
-	// line of their own; other keys have theirs later, if they fail for longer. All attempts are
-	// told at Debug. If nil, slog.Default() is used.
+	// at Warn when it begins to fail, and again if it fails with another reason of the API server,
+	// where all Terminal errors are one reason; "relist: reconcile panicked" at Error, with the
+	// stack; "relist: reconcile recovered" at Warn when it is over, with the time that it took. A
+	// write that the server has refused with a conflict, or because the object exists or has gone,
+	// is told only if that happens ten times in succession: a cache that is a moment behind causes
+	// a few. In any minute, ten failures have a line of their own; other keys have theirs later, if
+	// they fail for longer. All attempts are told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
 	// OnReconciled is called after each call of Reconcile, by the worker, for metrics. If nil,

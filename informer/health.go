@@ -9,10 +9,10 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// Handler answers the probes of a kubelet. /readyz is 503 until every member has synced, and has a
-// line for each that has not, which says why and since when. Then it is 200, also if requests fail
-// later: to most readers an old copy is better than none. /livez is 200. When Run has ended or is
-// about to end, both are 503.
+// Handler answers the probes of a kubelet, by their paths. /readyz is 503 until every member has
+// synced, and has a line for each that has not, which says why and since when. Then it is 200, also
+// if requests fail later: to most readers an old copy is better than none. /livez is 200. When Run
+// has ended or is about to end, both are 503.
 //
 // Add members before the handler is served. One that is added later, or a new namespace of a
 // [MultiNamespace], counts from then on. The group need not run: members that something else runs,
