@@ -3,7 +3,7 @@
 // hour, and some are never written: see [Recorder.Event].
 //
 //	rec, err := events.New(client, events.Options{Controller: "example.com/shop-operator"})
-//	go rec.Run(ctx)
+//	go rec.Run(ctx) // wait for it in the end: it sends the last counts
 //	rec.Event(shop, shopType, events.Normal, "Published", "Write", "published %d prices", n)
 package events
 

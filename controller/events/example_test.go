@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"context"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,7 +27,9 @@ func ExampleRecorder() {
 		if err != nil {
 			return err
 		}
-		go rec.Run(ctx)
+		var beside sync.WaitGroup
+		beside.Go(func() { _ = rec.Run(ctx) }) // ends with ctx, when the last counts are sent
+		defer beside.Wait()
 
 		rec.Event(shop, shopType, events.Warning, "Unpublished", "Write", "the price of %s is no number", "bread")
 		return nil
