@@ -525,32 +525,19 @@ func Example_verify() {
 }
 
 func Example_probes() {
-	var mux http.ServeMux
 	group := informer.NewGroup()
-	mux.Handle("/readyz", group.Handler()) // of an informer.Group
-	mux.Handle("/livez", group.Handler())
+	server := &http.Server{Addr: ":8080", Handler: group.Handler()} // of an informer.Group
+	_ = server
 }
 
 func Example_group() {
-	var client *transport.Client
-	if client == nil {
-		return
-	}
-	ctx := context.Background()
-
-	group := informer.NewGroup()
-	for _, name := range []string{"pods", "services", "nodes"} {
-		resource, err := listwatch.New[*metav1.PartialObjectMetadata](client, schema.GroupVersionResource{Version: "v1", Resource: name}, listwatch.Options[*metav1.PartialObjectMetadata]{})
+	var pods, services *informer.Informer[*Pod]
+	_ = func(ctx context.Context) error {
+		group := informer.NewGroup()
+		err := errors.Join(group.Add("pods", pods), group.Add("services", services))
 		if err != nil {
-			slog.Error(err.Error())
-			return
+			return err
 		}
-		if err := group.Add(name, informer.New(resource, informer.Options[*metav1.PartialObjectMetadata]{})); err != nil {
-			slog.Error(err.Error())
-			return
-		}
+		return group.Run(ctx)
 	}
-	err := group.Run(ctx)
-
-	slog.Error(err.Error())
 }
