@@ -109,5 +109,13 @@ func deleted(answer []byte, done *writes.Write) {
 	left := is.Metadata
 	done.UID, done.Version = cmp.Or(left.UID, is.Details.UID), left.ResourceVersion
 	done.Labels, done.Labeled = left.Labels, left.Name != ""
-	done.Deleted = len(left.Finalizers) == 0 && (left.DeletionGracePeriodSeconds == nil || *left.DeletionGracePeriodSeconds == 0)
+	done.Deleted = left.DeletionTimestamp == nil || isGone(&left)
+}
+
+// isGone reports whether the server has deleted an object that it answers. It has if nothing keeps
+// the object any longer; who removes the last finalizer gets the object with its version of before.
+// A Namespace that is being deleted has no period of grace, and is kept by finalizers in its spec.
+func isGone(obj metav1.Object) bool {
+	grace := obj.GetDeletionGracePeriodSeconds()
+	return obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && grace != nil && *grace == 0
 }

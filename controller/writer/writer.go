@@ -253,6 +253,9 @@ func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwa
 		if labeled, ok := any(answer).(interface{ GetLabels() map[string]string }); ok {
 			done.Labels, done.Labeled = labeled.GetLabels(), true
 		}
+		if whole, ok := any(answer).(metav1.Object); ok {
+			done.Deleted = isGone(whole)
+		}
 		return nil
 	})
 	if err != nil {

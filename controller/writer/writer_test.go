@@ -284,6 +284,7 @@ func TestNotes(t *testing.T) {
 	object := func(more string) string {
 		return `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","uid":"u","resourceVersion":"8"` + more + `}}`
 	}
+	deletion := `,"deletionTimestamp":"2026-11-28T12:00:00Z"`
 	patch := func(ctx context.Context, w *writer.Writer[*Deployment]) error {
 		_, err := w.MergePatch(ctx, "shop/web", []byte(`{}`))
 		return err
@@ -307,9 +308,13 @@ func TestNotes(t *testing.T) {
 		{generate, 201, "{", []writes.Write{{Unanswered: true}}},
 		{patch, 409, "", nil},
 		{remove, 200, `{"kind":"Status","details":{"uid":"u"}}`, []writes.Write{{Key: "shop/web", UID: "u", Deleted: true}}},
-		{remove, 200, object(`,"deletionGracePeriodSeconds":0`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true, Deleted: true}}},
-		{remove, 200, object(`,"deletionGracePeriodSeconds":30`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
-		{remove, 200, object(`,"finalizers":["a"]`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{remove, 200, object(""), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true, Deleted: true}}},
+		{remove, 200, object(deletion + `,"deletionGracePeriodSeconds":0`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true, Deleted: true}}},
+		{remove, 200, object(deletion + `,"deletionGracePeriodSeconds":30`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{remove, 200, object(deletion + `,"deletionGracePeriodSeconds":0,"finalizers":["a"]`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{remove, 200, object(deletion), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}}, // a Namespace
+		{patch, 200, object(deletion + `,"deletionGracePeriodSeconds":0,"finalizers":["a"]`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true}}},
+		{patch, 200, object(deletion + `,"deletionGracePeriodSeconds":0`), []writes.Write{{Key: "shop/web", UID: "u", Version: "8", Labeled: true, Deleted: true}}}, // of the last finalizer
 		{remove, 404, "", nil},
 	} {
 		wire := newWire(t)
