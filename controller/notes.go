@@ -96,8 +96,11 @@ func (n *note) state(sight writes.Sight) state {
 		return unsure
 	case n.Deleted:
 		other := n.UID+n.had.UID != "" && now.UID != n.UID && now.UID != n.had.UID
-		if !exists || other || now.UID == "" && now.ResourceVersion != n.had.ResourceVersion { // a Transform may have cleared the UID
+		switch {
+		case !exists || other:
 			return has
+		case now.UID == "": // a Transform has cleared it, so it may be another object
+			return unsure
 		}
 		return comes
 	case !exists && sight == writes.Hidden:
@@ -112,7 +115,7 @@ func (n *note) state(sight writes.Sight) state {
 			return comes
 		}
 		return unsure
-	case exists && (now.ResourceVersion == "" || newer(now.ResourceVersion, n.version)): // or a Transform has cleared it
+	case exists && newer(now.ResourceVersion, n.version):
 		return has
 	case object.Older(at, n.version) && !newer(n.Version, at): // the cache has gone back, too
 		return has
@@ -147,7 +150,7 @@ func (n *note) await(ctx context.Context) {
 		case <-time.After(patience): // a write that is still on its way is made by then
 		case <-ctx.Done():
 		}
-	case newer(n.Version, n.version) || !object.IsComparable(n.Version):
+	case n.Deleted || newer(n.Version, n.version) || !object.IsComparable(n.Version):
 		if n.event(ctx, patience) {
 			return
 		}
@@ -174,7 +177,7 @@ func (n *note) ask(ctx context.Context) bool {
 	now := noteOf(writes.Write{Key: n.Key}, n.cache)
 	soon, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, is, exists, err := n.cache.Ask(soon, n.Key)
+	version, is, exists, err := n.cache.Ask(soon, n.Key)
 	if err != nil || !exists && n.Unanswered {
 		return false
 	}
@@ -186,7 +189,12 @@ func (n *note) ask(ctx context.Context) bool {
 		return now.event(ctx, patience)
 	case unsure:
 	}
-	return false
+	if !exists || !now.existed || now.had.ResourceVersion != "" || object.DifferentUID(now.had.UID, is.UID) {
+		return false
+	}
+	// A Transform has cleared the version of the object. That of the cache says enough, unless the
+	// server was restored.
+	return object.IsComparable(version) && !object.Older(version, now.version)
 }
 
 // lost reports whether the object of a write has gone without a trace in the cache: it was not

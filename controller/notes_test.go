@@ -92,13 +92,15 @@ func TestNotesExploredWithoutARule(t *testing.T) {
 }
 
 type worldOptions struct {
-	exists bool         // at the beginning
-	sight  writes.Sight // of what is shown
-	prefix string       // of versions, which are opaque with one
+	exists  bool         // at the beginning
+	sight   writes.Sight // of what is shown
+	prefix  string       // of versions, which are opaque with one
+	cleared string       // by a Transform: uid, version or nothing
 }
 
 var worlds = []worldOptions{
-	{true, writes.Shown, ""}, {false, writes.Shown, ""}, {true, writes.Unsure, ""}, {false, writes.Unsure, ""}, {true, writes.Shown, "v"},
+	{true, writes.Shown, "", ""}, {false, writes.Shown, "", ""}, {true, writes.Unsure, "", ""}, {false, writes.Unsure, "", ""}, {true, writes.Shown, "v", ""},
+	{true, writes.Shown, "", "uid"}, {false, writes.Shown, "", "version"}, {false, writes.Shown, "v", "version"},
 }
 
 // explore plays stories, and each of them with each further step.
@@ -357,7 +359,14 @@ func (m *model) Version() string {
 func (m *model) Get(key string) (object.Meta, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.meta(key, m.store)
+	meta, exists := m.meta(key, m.store)
+	switch m.cleared {
+	case "uid":
+		meta.UID = ""
+	case "version":
+		meta.ResourceVersion = ""
+	}
+	return meta, exists
 }
 
 func (m *model) meta(key string, s modelState) (object.Meta, bool) {
