@@ -231,3 +231,14 @@ func TestStats(t *testing.T) {
 		check(informer.Stats{Objects: 3})
 	})
 }
+
+// A ListWatcher need not be comparable, although package controller compares what it gets.
+func TestPartsAreComparable(t *testing.T) {
+	lw := struct {
+		*fake
+		labels []string
+	}{newFake(), nil}
+	if in := informer.New(lw, informer.Options[*thing]{}); in.Parts()[0] != in.Parts()[0] {
+		t.Error("one informer is two")
+	}
+}

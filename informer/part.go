@@ -18,7 +18,7 @@ import (
 // part is what has versions of its own: an [Informer], or a namespace of a [MultiNamespace].
 type part[T object.Object] struct {
 	*cache[T]
-	lw        source.ListWatcher[T]
+	lw        *source.ListWatcher[T] // a pointer, because the caches of writes are compared
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
 	gone      <-chan struct{} // closed when the namespace has been removed; nil for an Informer
@@ -28,20 +28,20 @@ type part[T object.Object] struct {
 func (in *Informer[T]) Parts() []writes.Cache { return []writes.Cache{in.part()} }
 
 func (in *Informer[T]) part() part[T] {
-	return part[T]{in.cache, in.lw, in.queue, in.reflector, nil}
+	return part[T]{in.cache, &in.lw, in.queue, in.reflector, nil}
 }
 
 // Parts returns the present namespaces as package controller sees them.
 func (m *MultiNamespace[T]) Parts() []writes.Cache {
 	var all []writes.Cache
 	for _, f := range m.current() {
-		all = append(all, part[T]{m.cache, f.lw, f.queue, f.reflector, f.gone})
+		all = append(all, part[T]{m.cache, &f.lw, f.queue, f.reflector, f.gone})
 	}
 	return all
 }
 
 func (p part[T]) Name() string {
-	resource, namespace := source.ScopeOf(p.lw)
+	resource, namespace := source.ScopeOf(*p.lw)
 	if namespace != "" {
 		resource += " in " + namespace
 	}
@@ -50,14 +50,14 @@ func (p part[T]) Name() string {
 
 // Sees does not trust a type that embeds a Client, because it may leave out objects by itself.
 func (p part[T]) Sees(w writes.Write) writes.Sight {
-	client, ok := p.lw.(interface {
+	client, ok := (*p.lw).(interface {
 		Itself() any
 		Sees(w writes.Write) writes.Sight
 	})
-	if ok && client.Itself() == any(p.lw) {
+	if ok && client.Itself() == any(*p.lw) {
 		return client.Sees(w)
 	}
-	if resource, namespace := source.ScopeOf(p.lw); resource == w.Resource && (namespace == "" || namespace == w.Namespace) {
+	if resource, namespace := source.ScopeOf(*p.lw); resource == w.Resource && (namespace == "" || namespace == w.Namespace) {
 		return writes.Unsure
 	}
 	return writes.Elsewhere
@@ -89,7 +89,7 @@ func (p part[T]) Ask(ctx context.Context, key string) (version string, meta obje
 			opts.FieldSelector = "metadata.namespace=" + fields.EscapeValue(namespace) + ",metadata.name=" + fields.EscapeValue(name)
 		}
 	}
-	page, err := p.lw.List(ctx, opts)
+	page, err := (*p.lw).List(ctx, opts)
 	if err != nil {
 		return "", meta, false, err
 	}
