@@ -145,8 +145,8 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 // during calls a function that waits for a cache, and tells of it if that takes long. The end is
 // told as a recovery of the key, which is empty if all keys wait.
 func (c *running) during(ctx context.Context, cache writes.Cache, key string, wait func()) {
-	done := make(chan struct{})
-	defer close(done)
+	done := make(chan bool, 1) // whether ctx has not ended the wait
+	defer func() { done <- ctx.Err() == nil }()
 	c.holding.Go(func() {
 		goexit.Run(func() error {
 			select {
@@ -154,6 +154,9 @@ func (c *running) during(ctx context.Context, cache writes.Cache, key string, wa
 				level, _, _ := c.failures.record(key, "waits")
 				c.log.LogAttrs(ctx, level, "relist: reconcile waits for a cache",
 					slog.String("key", key), slog.String("cache", cache.Name()), slog.Any("error", cache.Failing()))
+				if <-done && c.queue.Failures(key) == 0 {
+					c.failures.succeeded(ctx, key, 0)
+				}
 			case <-done:
 			}
 			return nil

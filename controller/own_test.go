@@ -172,6 +172,29 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
+// The end of a long wait is told when it comes, and not with the next call.
+func TestLongWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounter(t, false, nil, listwatch.Options[*configMap]{})
+		does := c.does
+		c.becomes(func(ctx context.Context, key string) (time.Duration, error) {
+			_, err := does(ctx, key)
+			return 0, err
+		})
+		later(time.Second)
+		c.server.Stall()
+		c.queue.Add("a/counter")
+		later(25 * time.Second)
+		if err := c.server.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if log := c.logged(); !strings.Contains(log, `msg="relist: reconcile recovered" key=a/counter after=15s failures=0`) {
+			t.Error(log)
+		}
+	})
+}
+
 // restored takes the server back by five seconds.
 func restored(x apitest.Restore) func(t *testing.T, c *counter) {
 	return func(t *testing.T, c *counter) {
