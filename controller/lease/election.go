@@ -56,7 +56,7 @@ func (e *election) run(ctx context.Context) {
 		last, failing = t, err != nil
 		var over chan struct{}
 		if t != nil {
-			over, again = t.over, min(again, t.left())
+			over = t.over
 		}
 		select {
 		case <-time.After(again):

@@ -39,6 +39,14 @@ func (t *term) left() time.Duration {
 	return t.duration*2/3 - max(steady.Sub(t.steady), wall.Sub(t.wall))
 }
 
+// rest is left for who does not run the election. It ends the term if nothing is left.
+func (t *term) rest() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.check()
+	return t.left()
+}
+
 // leading returns the term, or nil if this process does not lead.
 func (e *election) leading() *term {
 	e.mu.Lock()
@@ -113,10 +121,15 @@ func (t *term) call(ctx context.Context, lead func(ctx context.Context) error) (
 	defer watching.Wait()
 	defer cancel(nil)
 	watching.Go(func() {
-		select {
-		case <-t.over:
-			cancel(t.why)
-		case <-ctx.Done():
+		for {
+			select {
+			case <-time.After(t.rest()): // run may wait for its Logger
+			case <-t.over:
+				cancel(t.why)
+				return
+			case <-ctx.Done():
+				return
+			}
 		}
 	})
 	err = lead(writes.WithGate(ctx, func() (leave func(), err error) {

@@ -356,6 +356,30 @@ type exits struct{ slog.Handler }
 
 func (exits) Enabled(context.Context, slog.Level) bool { runtime.Goexit(); return false }
 
+// A Logger that waits keeps no term from ending.
+func TestLoggerThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := apitest.StartInMemory(t, apitest.Options{})
+		r := newRig(t, listener.URL, listener.Dial)
+		free := make(chan struct{})
+		r.Lease.log = slog.New(waits{slog.DiscardHandler, free})
+		terms, _ := r.lead()
+		began := time.Now()
+		<-(<-terms).Done()
+		if lasted := time.Since(began); lasted != 10*time.Second {
+			t.Errorf("the term has lasted for %v", lasted)
+		}
+		close(free)
+	})
+}
+
+type waits struct {
+	slog.Handler
+	free chan struct{}
+}
+
+func (w waits) Enabled(context.Context, slog.Level) bool { <-w.free; return false }
+
 // A Lead ends with what its function returns, if the term lasts.
 func TestLeadReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
