@@ -24,7 +24,7 @@ type election struct {
 
 	// Only the goroutine of run uses these.
 	have  *record   // as the server was last seen to have it; nil if nobody has seen one
-	since time.Time // when it was first seen so, by the steady clock
+	until time.Time // when whoever else was last seen to have it has stopped, by the steady clock
 	gone  bool      // have was deleted
 	stale bool      // the server may have another one than have
 	wrote bool      // the server may have one of this process
@@ -122,22 +122,29 @@ func (e *election) look(ctx context.Context) error {
 }
 
 // saw notes what the server has. The time is that of the answer: whoever has renewed the lease sent
-// that earlier, and so stops earlier than others count.
+// that earlier, and so stops earlier than others count. No time that another process has written
+// counts: its clock may be wrong. If the lease comes back to this process, from a restored backup,
+// the last holder may not know it yet.
 func (e *election) saw(got *record) {
-	if !reflect.DeepEqual(got, e.have) {
-		e.have = got
-		e.since, _ = e.now()
+	if reflect.DeepEqual(got, e.have) {
+		return
+	}
+	e.have = got
+	switch got.Spec.Holder {
+	case "":
+		e.until = time.Time{}
+	case e.identity:
+	default:
+		steady, _ := e.now()
+		e.until = steady.Add(max(time.Duration(got.Spec.Seconds)*time.Second, e.duration))
 	}
 }
 
-// taken returns how long to wait for the lease. No time that another process has written counts:
-// its clock may be wrong. One that was deleted is still held by whoever was seen to have it.
+// taken returns how long to wait for the lease. One that was deleted is still held by whoever was
+// seen to have it.
 func (e *election) taken() time.Duration {
-	if e.have == nil || e.have.Spec.Holder == "" || e.have.Spec.Holder == e.identity {
-		return 0
-	}
 	steady, _ := e.now()
-	return max(time.Duration(e.have.Spec.Seconds)*time.Second, e.duration) - steady.Sub(e.since)
+	return e.until.Sub(steady)
 }
 
 // write changes the lease, if it still is as it was seen.

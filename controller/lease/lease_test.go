@@ -155,6 +155,33 @@ func TestTaken(t *testing.T) {
 	})
 }
 
+// A restored backup has the lease of a process that has lost it since, and that does not work again
+// before the last holder stops.
+func TestTakenFromTheLastHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{})
+		first, second := newRig(t, listener.URL, listener.Dial), newRig(t, listener.URL, listener.Dial)
+		terms, stop := first.lead()
+		<-terms
+		_, version, err := server.List("leases.coordination.k8s.io", "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		others, _ := second.lead()
+		last := <-others
+		terms, _ = first.lead()
+		<-time.After(2600 * time.Millisecond)
+		if err := server.Restore(apitest.Restore{ResourceVersion: version}); err != nil {
+			t.Fatal(err)
+		}
+		<-terms
+		if last.Err() == nil {
+			t.Error("two of them work")
+		}
+	})
+}
+
 // After the time of the lease no write begins, although no timer has rung: the machine has slept.
 // Setting the wall clock back prolongs nothing.
 func TestGate(t *testing.T) {
