@@ -99,8 +99,14 @@ type worldOptions struct {
 }
 
 var worlds = []worldOptions{
-	{true, writes.Shown, "", ""}, {false, writes.Shown, "", ""}, {true, writes.Unsure, "", ""}, {false, writes.Unsure, "", ""}, {true, writes.Shown, "v", ""},
-	{true, writes.Shown, "", "uid"}, {false, writes.Shown, "", "version"}, {false, writes.Shown, "v", "version"},
+	{true, writes.Shown, "", ""},
+	{false, writes.Shown, "", ""},
+	{true, writes.Unsure, "", ""},
+	{false, writes.Unsure, "", ""},
+	{true, writes.Shown, "v", ""},
+	{true, writes.Shown, "", "uid"},
+	{false, writes.Shown, "", "version"},
+	{false, writes.Shown, "v", "version"},
 }
 
 // explore plays stories, and each of them with each further step.
