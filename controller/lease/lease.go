@@ -54,8 +54,8 @@ type Lease struct {
 	now  func() (steady, wall time.Time)
 	rand func() float64
 
-	mu      sync.Mutex
-	running *election // nil if no Lead runs
+	mu     sync.Mutex
+	latest *election // nil before the first Lead
 }
 
 // New returns a Lease. It sends no request.
@@ -135,20 +135,25 @@ func (l *Lease) Lead(ctx context.Context, lead func(ctx context.Context) error) 
 func (l *Lease) join(ctx context.Context) *election {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running == nil {
+	if before := l.latest; before == nil || before.leads == 0 {
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the first Lead may end before the others
 		e := &election{Lease: l, stop: stop, done: make(chan struct{}), began: make(chan struct{}), idle: make(chan struct{})}
-		go goexit.Do(func() { e.run(ctx) }, func(exited bool) {
+		go goexit.Do(func() {
+			if before != nil {
+				<-before.done // it may still be releasing the lease, in the name of this process, too
+			}
+			e.run(ctx)
+		}, func(exited bool) {
 			if exited {
 				e.err = fmt.Errorf("lease %s: the Logger: %w", l.key, goexit.Err)
 				e.finish(e.err)
 			}
 			close(e.done)
 		})
-		l.running = e
+		l.latest = e
 	}
-	l.running.leads++
-	return l.running
+	l.latest.leads++
+	return l.latest
 }
 
 // leave ends the election if nobody needs it, and waits for its end.
@@ -156,9 +161,6 @@ func (l *Lease) leave(e *election) {
 	l.mu.Lock()
 	e.leads--
 	last := e.leads == 0
-	if last {
-		l.running = nil
-	}
 	l.mu.Unlock()
 	if last {
 		e.stop()

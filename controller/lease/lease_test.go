@@ -264,6 +264,36 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// A Lead that begins while the lease is released gets it afterwards, and keeps it.
+func TestLeadDuringRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{})
+		r := newRig(t, listener.URL, listener.Dial)
+		terms, stop := r.lead()
+		ctx := <-terms
+		held, err := server.Hold("create")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // it does not end with the context
+			_, _ = r.writes.Create(context.WithoutCancel(ctx), &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+		}()
+		<-held
+		go stop()
+		synctest.Wait()
+		again, _ := r.lead()
+		synctest.Wait()
+		if err := server.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		ctx = <-again
+		<-time.After(time.Second)
+		if got := spec(t, server); ctx.Err() != nil || got["holderIdentity"] != r.identity {
+			t.Errorf("this process leads, and the lease is %v", got)
+		}
+	})
+}
+
 // stoppable is the network of a process that can be stopped between the gate and the socket.
 type stoppable struct {
 	*apitest.Listener

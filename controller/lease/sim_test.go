@@ -270,7 +270,7 @@ func (p *process) open() bool {
 		return false
 	}
 	p.lease.mu.Lock()
-	e := p.lease.running
+	e := p.lease.latest
 	p.lease.mu.Unlock()
 	if e == nil {
 		return false
