@@ -1,5 +1,6 @@
-// Package writes lets a program see and stop the writes of the functions that it calls. It stands
-// in their contexts, so they need not know of it. Package writer calls [Do] for each request.
+// Package writes lets package controller see and stop the writes of the functions that it calls. A
+// note and a gate are in the context of the functions, so these need not know of them. Package
+// writer calls [Do] for each request.
 package writes
 
 import (
@@ -52,16 +53,16 @@ func WithNotes(ctx context.Context, begin func(Write) (end func(Write))) context
 
 // Do sends a write, if the context lets it. send fills in what has become of it.
 func Do(ctx context.Context, w Write, send func(*Write) error) error {
-	if gate, ok := ctx.Value(gateKey{}).(Gate); ok {
+	end := func(Write) {}
+	if begin, ok := ctx.Value(noteKey{}).(func(Write) func(Write)); ok {
+		end = begin(w)
+	}
+	if gate, ok := ctx.Value(gateKey{}).(Gate); ok { // at the very last
 		leave, err := gate()
 		if err != nil {
 			return err
 		}
 		defer leave()
-	}
-	end := func(Write) {}
-	if begin, ok := ctx.Value(noteKey{}).(func(Write) func(Write)); ok {
-		end = begin(w)
 	}
 	err := send(&w)
 	if err == nil || !refused(err) {
