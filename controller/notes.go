@@ -204,7 +204,9 @@ func (n *note) lost(ctx context.Context) bool {
 	if n.Deleted || !n.last || n.existed || exists || n.cache.Sees(n.Write) != writes.Shown {
 		return false
 	}
-	_, _, exists, err := n.cache.Ask(ctx, n.Key) // it exists if it cannot be decoded
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, _, exists, err := n.cache.Ask(soon, n.Key) // it exists if it cannot be decoded
 	return ctx.Err() == nil && (err != nil || !exists)
 }
 

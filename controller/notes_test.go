@@ -91,6 +91,28 @@ func TestNotesExploredWithoutARule(t *testing.T) {
 	}
 }
 
+// hung is the cache of a server that does not answer.
+type hung struct{ *model }
+
+func (hung) Ask(ctx context.Context, _ string) (version string, meta object.Meta, exists bool, err error) {
+	<-ctx.Done()
+	return "", object.Meta{}, false, ctx.Err()
+}
+
+// A server that does not answer keeps no key. The next call finds out.
+func TestLostWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		n := note{Write: writes.Write{Key: "a"}, cache: hung{newModel(worlds[1])}, last: true}
+		if !n.lost(t.Context()) {
+			t.Error("the key does not come back")
+		}
+		if took := time.Since(began); took != patience {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 type worldOptions struct {
 	exists  bool         // at the beginning
 	sight   writes.Sight // of what is shown
