@@ -23,9 +23,9 @@ import (
 // earlier feed are gone. So no two feeds ever write to one namespace.
 type feed[T object.Object] struct {
 	namespace string
-	lw        source.ListWatcher[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
+	part      *part[T]
 	before    *feed[T]      // the earlier feed of this namespace; nil if there is none or it has gone
 	synced    chan struct{} // closed when the store has the first list
 	gone      chan struct{} // closed when the store has no objects of this feed, and their deletions are pending
@@ -40,7 +40,6 @@ type feed[T object.Object] struct {
 func newFeed[T object.Object](m *MultiNamespace[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
 	f := &feed[T]{
 		namespace: namespace,
-		lw:        lw,
 		synced:    make(chan struct{}),
 		gone:      make(chan struct{}),
 		told:      make(chan struct{}),
@@ -66,6 +65,7 @@ func newFeed[T object.Object](m *MultiNamespace[T], namespace string, lw source.
 		opts.Verify.Metadata = metadata
 	}
 	f.reflector = reflector.New(lw, scopedSink[T]{reflector.InQueue(f.queue), namespace}, opts)
+	f.part = &part[T]{m.cache, lw, f.queue, f.reflector, f.gone}
 	return f, nil
 }
 

@@ -44,7 +44,7 @@ func (in *Informer[T]) WaitForVersion(ctx context.Context, resourceVersion strin
 // errors as [Informer.WaitForVersion]. The functions that must not call WaitForVersion must not
 // call Relist.
 func (in *Informer[T]) Relist(ctx context.Context) error {
-	err := in.part().Relist(ctx)
+	err := in.part.Relist(ctx)
 	if errors.Is(err, deltafifo.ErrClosed) {
 		return fmt.Errorf("informer: relist: %w", ErrStopped)
 	}

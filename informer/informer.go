@@ -16,9 +16,9 @@ import (
 // from any goroutine.
 type Informer[T object.Object] struct {
 	*cache[T]
-	lw        source.ListWatcher[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
+	part      *part[T]
 	feeding   sync.WaitGroup // the goroutines that begin starts
 
 	checkpoints *checkpoints[T] // nil if there are none
@@ -33,7 +33,7 @@ var ErrStopped = errors.New("the informer has stopped")
 
 // New returns an Informer that has not started.
 func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T] {
-	in := &Informer[T]{cache: newCache(&opts), lw: lw}
+	in := &Informer[T]{cache: newCache(&opts)}
 	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:        in.store,
@@ -49,6 +49,7 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 		sink = countingSink[T]{reflector.InQueue(in.queue), in.checkpoints}
 	}
 	in.reflector = reflector.New(lw, sink, opts.Reflector)
+	in.part = &part[T]{in.cache, lw, in.queue, in.reflector, nil}
 	return in
 }
 
