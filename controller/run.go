@@ -280,8 +280,8 @@ func (c *running) awaitSync(ctx context.Context, sources []Source, registrations
 	return true
 }
 
-// begin waits until the caches are as new as their servers were when Run began, so that a program
-// that was started again does not read an older state than before.
+// begin waits until the caches are as new as their servers were when the goals were made. So no
+// call reads an older state than the calls before it, in this process or another.
 func (c *running) begin(ctx context.Context, start []goal) bool {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -31,8 +31,9 @@ type Cache[T object.Object] interface {
 // the deletion or not. These states are the ones that the informer's store had, one by one: a
 // Reconcile that has read a state of an object is called again when the store has another.
 //
-// The functions named when give that up for what they leave out. Each gets two states of one
-// object, as the store had it and as it has it now. If one returns false, the change makes no keys.
+// That does not hold for changes that the functions named when leave out. Each gets two states of
+// one object, as the store had it and as it has it now. If one returns false, the change makes no
+// keys.
 // They are asked for updates that concern the same keys as before, so never if an object comes,
 // goes, or goes to another owner. If a controller's own status writes should not bring its keys
 // back:

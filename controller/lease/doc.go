@@ -21,10 +21,11 @@
 // which cuts requests that are under way.
 //
 // The gate cannot stop what has passed it. A process that is stopped between the gate and the
-// socket sends its write when it continues, and the server may still make a write whose request was
-// cut. Against these, let the server compare: Modify, ModifyStatus, Update and CreateOrModify send
-// the resourceVersion of the object that they begin from, so the server refuses the write if the
-// new leader has written to that object. Apply and MergePatch do not.
+// socket, for example while it gets a token, sends its write when it continues, and the server may
+// still make a write whose request was cut. Against these, let the server compare: Modify,
+// ModifyStatus, Update and CreateOrModify send the resourceVersion of the object that they begin
+// from, so the server refuses the write if the new leader has written to that object. Apply and
+// MergePatch do not.
 //
 // If somebody deletes the Lease, a process that starts just then may take it while the leader
 // works. A process that had seen the Lease waits all the same.
