@@ -367,7 +367,7 @@ func (w *world) heal() {
 func TestNeverTwo(t *testing.T) {
 	first, last := uint64(1), *seeds
 	if testing.Short() {
-		last = min(last, 30)
+		last = min(last, 10)
 	}
 	if *one != 0 {
 		first, last = *one, *one
