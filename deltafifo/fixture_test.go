@@ -15,7 +15,10 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-type testObject struct{ metav1.ObjectMeta }
+type (
+	testObject struct{ metav1.ObjectMeta }
+	options    = deltafifo.Options[*testObject]
+)
 
 // obj makes an object from "name@version" or "name#uid@version". If there is no uid, the UID is
 // "u".

@@ -70,6 +70,9 @@ type modelState struct {
 	gone              bool
 }
 
+// another reports whether two states are of two objects. A UID that is missing says nothing.
+func (s modelState) another(o modelState) bool { return s.uid != "" && o.uid != "" && s.uid != o.uid }
+
 type modelDelta struct {
 	what string
 	life int // which of the objects under its key, counted from the first that is queued
@@ -98,12 +101,12 @@ func (m *model) push(s modelState, what string, initial bool) {
 	last := e.last()
 	delta.life = last.life
 	if s.gone && last.gone {
-		if last.what == "Deleted?" && last.uid == s.uid {
+		if last.what == "Deleted?" && !last.another(s) {
 			e.deltas[len(e.deltas)-1] = delta
 		}
 		return
 	}
-	if last.gone || last.uid != s.uid {
+	if last.gone || last.another(s) {
 		delta.life++
 	}
 	e.deltas = append(e.deltas, delta)
@@ -174,7 +177,7 @@ func (m *model) delete(s modelState, what string) {
 	future, _ := m.future(s.key)
 	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	switch {
-	case !future.gone && future.uid != s.uid:
+	case !future.gone && future.another(s):
 		m.push(future, "Deleted?", false)
 	case queued || !future.gone:
 		m.push(s, what, false)
@@ -186,7 +189,7 @@ func (m *model) replace(list []modelState, version string) {
 	first := !m.listed
 	m.listed = true
 	for _, s := range list {
-		if old, _ := m.future(s.key); !old.gone && old.uid != s.uid {
+		if old, _ := m.future(s.key); !old.gone && old.another(s) {
 			m.push(old, "Deleted?", first)
 		}
 		m.push(s, "Replaced", first)
@@ -283,7 +286,7 @@ func FuzzQueue(f *testing.F) {
 				}()
 			}
 			arg := int(script[1])
-			s := modelState{key: fuzzKey(arg), uid: fmt.Sprint("u", arg/fuzzKeys%2), version: fmt.Sprint(version)}
+			s := modelState{key: fuzzKey(arg), uid: []string{"u0", "u1", ""}[arg/fuzzKeys%3], version: fmt.Sprint(version)}
 			spec := s.key + "#" + s.uid + "@" + s.version
 			switch what := script[0] % 8; what {
 			case 0:
@@ -349,6 +352,19 @@ func FuzzQueue(f *testing.F) {
 			}
 			if fx.q.Len() != len(m.queue) {
 				t.Errorf("Len() = %d, want %d", fx.q.Len(), len(m.queue))
+			}
+			var keys []string
+			for k := range fuzzKeys {
+				want, _ := m.future(fuzzKey(k))
+				if !want.gone {
+					keys = append(keys, want.key)
+				}
+				if got, ok := fx.q.Get(want.key); ok == want.gone || ok && got.ResourceVersion != want.version {
+					t.Errorf("step %d: Get(%q) = %v, %v, want %+v", version, want.key, got, ok, want)
+				}
+			}
+			if got := fx.q.Keys(); !slices.Equal(got, keys) {
+				t.Errorf("step %d: Keys() = %q, want %q", version, got, keys)
 			}
 			return 1
 		}

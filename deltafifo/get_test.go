@@ -1,59 +1,10 @@
 package deltafifo_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/relist-go/relist/deltafifo"
 )
-
-// Get returns the state after all entries have been processed: it prefers what waits
-// to what is being processed, and that to what Known holds.
-func TestGet(t *testing.T) {
-	f := newFixture(t, deltafifo.Options[*testObject]{}, "a@1", "b@1", "c@1")
-	want := func(key, version string) {
-		t.Helper()
-		obj, ok := f.q.Get(key)
-		if ok != (version != "") || ok && obj.ResourceVersion != version {
-			t.Errorf("Get(%q) = %v, %v, want version %q", key, obj, ok, version)
-		}
-	}
-	f.update("a@2")
-	f.delete("b@2")
-	f.add("d@2")
-	want("a", "2")
-	want("b", "")
-	want("c", "1")
-	want("d", "2")
-	want("e", "")
-	f.pop(func() {
-		want("a", "2") // being processed
-		f.update("a@3")
-		want("a", "3")
-	})
-	f.pop(func() { want("b", "") })
-	f.drain()
-	want("a", "3")
-	want("b", "")
-	want("d", "2")
-}
-
-func TestKeys(t *testing.T) {
-	f := newFixture(t, deltafifo.Options[*testObject]{}, "a@1", "b@1", "c@1")
-	want := func(keys ...string) {
-		t.Helper()
-		if got := f.q.Keys(); !slices.Equal(got, keys) {
-			t.Errorf("Keys() = %q, want %q", got, keys)
-		}
-	}
-	f.add("d@2")
-	f.delete("b@2")
-	f.replace("a@1", "d@2")
-	want("a", "d")
-	f.pop(func() { want("a", "d") })
-	f.drain()
-	want("a", "d")
-}
 
 func TestGetWithoutKnown(t *testing.T) {
 	q := deltafifo.New(deltafifo.Options[*testObject]{})

@@ -192,7 +192,7 @@ func TestPassedIsToldBetweenEntries(t *testing.T) {
 		q.Mark("3")
 		expect("passed 3")
 		for i := 4; i < 100; i++ {
-			_ = q.Add(obj(at(fmt.Sprint(i), i)))
+			_ = q.Add(obj(fmt.Sprintf("%d@%d", i, i)))
 			q.Mark(fmt.Sprint(i))
 		}
 		synctest.Wait()
