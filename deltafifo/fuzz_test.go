@@ -328,8 +328,12 @@ func FuzzQueue(f *testing.F) {
 				if nested || fx.q.Len() == 0 {
 					return 1
 				}
-				failed, used := what == 7, 1
-				during := func() {}
+				failed, used, before := what == 7, 1, fx.q.HasSynced()
+				during := func() {
+					if fx.q.HasSynced() != before {
+						t.Errorf("step %d: it has synced while an entry is being processed", version)
+					}
+				}
 				if what >= 6 {
 					during = func() { used += step(script[2:], true) }
 				}
@@ -362,6 +366,9 @@ func FuzzQueue(f *testing.F) {
 				if got, ok := fx.q.Get(want.key); ok == want.gone || ok && got.ResourceVersion != want.version {
 					t.Errorf("step %d: Get(%q) = %v, %v, want %+v", version, want.key, got, ok, want)
 				}
+			}
+			if got := fx.q.HasSynced(); !nested && got != m.synced() {
+				t.Errorf("step %d: HasSynced() = %v", version, got)
 			}
 			if got := fx.q.Keys(); !slices.Equal(got, keys) {
 				t.Errorf("step %d: Keys() = %q, want %q", version, got, keys)
