@@ -10,32 +10,6 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-func TestStore(t *testing.T) {
-	testCases(t, func(x store.Indexers[*testObject]) tested {
-		return store.New(store.Options[*testObject]{Indexers: x})
-	})
-}
-
-// A snapshot's readers see what the store's saw, so the same tests hold for a store that is only
-// read through one.
-func TestSnapshotReads(t *testing.T) {
-	testCases(t, func(x store.Indexers[*testObject]) tested {
-		return throughSnapshot{store.New(store.Options[*testObject]{Indexers: x})}
-	})
-}
-
-type throughSnapshot struct{ *store.Store[*testObject] }
-
-func (s throughSnapshot) Get(key string) (*testObject, bool) { return s.Snapshot().Get(key) }
-func (s throughSnapshot) List() []*testObject                { return s.Snapshot().List() }
-func (s throughSnapshot) Keys() []string                     { return s.Snapshot().Keys() }
-func (s throughSnapshot) Len() int                           { return s.Snapshot().Len() }
-func (s throughSnapshot) ResourceVersion() string            { return s.Snapshot().ResourceVersion() }
-
-func (s throughSnapshot) ByIndex(name, value string) ([]*testObject, error) {
-	return s.Snapshot().ByIndex(name, value)
-}
-
 func TestAllMayWrite(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	for _, name := range []string{"a", "b", "c", "d"} {
