@@ -46,6 +46,18 @@ func TestBackoffOfRefetches(t *testing.T) {
 	}
 }
 
+// A refetch waits for a token of lists, and takes it.
+func TestRefetchTakesAToken(t *testing.T) {
+	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
+	quarantined(s)
+	full := s.at.Add((burst + 1) * refill)
+	s.m.backoff.listsFullAt = full
+	got := refetchedAfter(t, s, 1, func() Refetched { return Refetched{Version: "105", Items: []Item{bad("b", "105", "95")}} })
+	if now := s.m.backoff.listsFullAt; got[0] != 2*refill || !now.Equal(full.Add(refill)) {
+		t.Errorf("it is asked for after %v, and the bucket is full at %v, not at %v", got, now, full)
+	}
+}
+
 // The least of the times comes first, whatever the order in which objects came in.
 func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
