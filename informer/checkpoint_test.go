@@ -75,51 +75,6 @@ func TestBeginsWithWhatWasSaved(t *testing.T) {
 	})
 }
 
-// If the server no longer has the version, handlers get the differences, and tombstones for what is
-// gone.
-func TestSavedVersionHasExpired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "things")
-		f := newFake("ns/a", "ns/b", "ns/c")
-		first, _ := saving(t, f, path)
-		first.start()
-		first.end()
-		f.Gap(func() {
-			f.Remove("ns/b")
-			f.set("ns/a", 1)
-			f.set("ns/d", 4)
-		})
-		second, d := saving(t, f, path)
-		second.start()
-		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=0 initial; add ns/c=0 initial; update ns/a=0->1; add ns/d=4 initial; delete ns/b=0 inferred")
-		second.agree()
-	})
-}
-
-// A server that was restored from a backup meanwhile looks as ever on the watch. The newest object
-// of the copy gives it away, and nothing counts as synced before.
-func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "things")
-		f := newFake("ns/a", "ns/b")
-		first, _ := saving(t, f, path)
-		first.start()
-		f.set("ns/b", 1)
-		synctest.Wait()
-		first.end()
-		f.Restore(2, f.Objects()[0])
-		f.set("ns/x", 7)
-		f.set("ns/y", 8)
-		f.SetOldest(0)
-		second, d := saving(t, f, path)
-		second.start()
-		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/x=7 initial; add ns/y=8 initial; delete ns/b=1 inferred")
-		second.agree()
-	})
-}
-
 // keeper is a Checkpointer in memory.
 type keeper struct {
 	hold chan struct{} // Save waits for it, if it is not nil

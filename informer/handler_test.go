@@ -14,58 +14,6 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What is left of several changes that wait for a handler which is busy with another object. It
-// knows a, and not n.
-func TestMerging(t *testing.T) {
-	tests := []struct {
-		name   string
-		happen func(f *fake)
-		want   string
-	}{
-		{"updates", func(f *fake) { f.set("a", 1); f.set("a", 2); f.set("a", 3) }, "update a=0->3"},
-		{"update, delete", func(f *fake) { f.set("a", 1); f.Remove("a") }, "delete a=1"},
-		{"delete, create", func(f *fake) { f.Remove("a"); f.set("a", 1) }, "delete a=0; add a=1"},
-		{"delete, create, update", func(f *fake) { f.Remove("a"); f.set("a", 1); f.set("a", 2) }, "delete a=0; add a=2"},
-		{"delete, create, delete", func(f *fake) { f.Remove("a"); f.set("a", 1); f.Remove("a") }, "delete a=0"},
-		{
-			"delete and create, twice",
-			func(f *fake) { f.Remove("a"); f.set("a", 1); f.Remove("a"); f.set("a", 2) },
-			"delete a=0; add a=2",
-		},
-		{"create, update", func(f *fake) { f.set("n", 1); f.set("n", 2) }, "add n=2"},
-		{"create, delete", func(f *fake) { f.set("n", 1); f.Remove("n") }, ""},
-		{"create, delete, create", func(f *fake) { f.set("n", 1); f.Remove("n"); f.set("n", 2) }, "add n=2"},
-		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.Gap(func() { f.Remove("a") }) }, "delete a=1 inferred"},
-		{"two objects", func(f *fake) { f.set("n", 1); f.set("a", 1); f.set("n", 2) }, "add n=2; update a=0->1"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, newFake("a", "busy"), informer.Options[*thing]{})
-				release := make(chan struct{})
-				d := diary{hold: func(line string) {
-					if line == "update busy=0->1" {
-						<-release
-					}
-				}}
-				r.add(d.handler())
-				r.start()
-				d.expect(t, "add a=0 initial; add busy=0 initial")
-				r.fake.set("busy", 1)
-				synctest.Wait() // the handler is in its callback
-				test.happen(r.fake)
-				later(time.Minute)
-				close(release)
-				want := "update busy=0->1"
-				if test.want != "" {
-					want += "; " + test.want
-				}
-				d.expect(t, want)
-			})
-		})
-	}
-}
-
 // A handler that does not return delays nobody, and what waits for it is as much as there are
 // objects, and not as much as happened to them.
 func TestSlowHandler(t *testing.T) {

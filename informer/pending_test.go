@@ -2,6 +2,7 @@ package informer
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -10,9 +11,12 @@ import (
 // is told must never be told something impossible, and when nothing is pending it knows everything.
 // While there is a border, it is told only of initial objects.
 func FuzzPending(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
-	f.Add([]byte{0, 8, 0, 8, 0, 3, 8, 0, 3, 3})
-	f.Add([]byte{0, 3, 8, 0, 8, 0, 8, 3, 1, 5, 9, 2, 3})
+	random := rand.NewChaCha8([32]byte{})
+	for i := range 1000 { // what every run plays
+		script := make([]byte, i%40)
+		_, _ = random.Read(script)
+		f.Add(script)
+	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		const keys = 3
 		var p pending[int]
