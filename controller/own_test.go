@@ -245,7 +245,7 @@ func TestBeginsWithThePresent(t *testing.T) {
 func TestOwnWritesThatAreHidden(t *testing.T) {
 	for want, opts := range map[int]listwatch.Options[*configMap]{
 		20: {LabelSelector: "app=web"},
-		10:  {FieldSelector: "metadata.name!=counter"}, // every second
+		10: {FieldSelector: "metadata.name!=counter"}, // every second
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCounter(t, false, nil, opts)

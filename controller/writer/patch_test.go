@@ -298,14 +298,14 @@ type requests struct {
 	CPU string `json:"cpu,omitempty"`
 }
 
-// Fields that the type lacks stay, also in the items of a list.
+// Fields that the type lacks stay, also in the items of a list. FuzzPatch has all changes that the
+// type can tell apart; these are what it has not, and the requests.
 func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 	type C = container
 	limits := map[string]any{"cpu": "1", "n": int64(9007199254740993)}
 	limited := func(name, image string) map[string]any {
 		return map[string]any{"name": name, "image": image, "resources": map[string]any{"limits": limits}}
 	}
-	plain := func(name, image string) map[string]any { return map[string]any{"name": name, "image": image} }
 	numbered := func(image string, port int64) map[string]any { return map[string]any{"image": image, "port": port} }
 	nameless := func(image string) map[string]any { return numbered(image, 80) }
 	for name, tt := range map[string]struct {
@@ -315,31 +315,10 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 		writes int
 	}{
 		"an image":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Image = "2" }, []any{limited("a", "2")}, 2},
-		"one more before it":  {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "b", Image: "1"}, {Name: "a", Image: "2"}} }, []any{plain("b", "1"), limited("a", "2")}, 2},
 		"one less":            {[]any{limited("a", "1"), limited("b", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "b", Image: "1"}} }, []any{limited("b", "1")}, 2},
-		"another name":        {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Name = "b" }, []any{plain("b", "1")}, 2},
 		"none":                {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = nil }, nil, 1},
 		"the same":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "a", Image: "1"}} }, []any{limited("a", "1")}, 0},
 		"items without names": {[]any{nameless("1"), nameless("2")}, func(p *pod) { p.Spec.Containers[1].Image = "3" }, []any{nameless("1"), nameless("3")}, 2},
-		"one more without a name": {
-			[]any{nameless("1")},
-			func(p *pod) { p.Spec.Containers = append(p.Spec.Containers, C{Image: "2"}) },
-			[]any{nameless("1"), map[string]any{"image": "2"}},
-			2,
-		},
-		"one less without a name": {[]any{numbered("1", 1), numbered("2", 2)}, func(p *pod) { p.Spec.Containers = p.Spec.Containers[1:] }, []any{numbered("2", 2)}, 2},
-		"another order of items without names": {
-			[]any{numbered("1", 1), numbered("2", 2), numbered("2", 3)},
-			func(p *pod) { slices.Reverse(p.Spec.Containers) },
-			[]any{numbered("2", 3), numbered("2", 2), numbered("1", 1)},
-			2,
-		},
-		"all of them": {
-			[]any{numbered("1", 1), numbered("2", 2)},
-			func(p *pod) { p.Spec.Containers[0].Image, p.Spec.Containers[1].Image = "3", "4" },
-			[]any{numbered("3", 1), numbered("4", 2)},
-			2,
-		},
 		"one less, without fields that the type lacks, and another is changed": {
 			[]any{map[string]any{"image": "1"}, map[string]any{"image": "2"}},
 			func(p *pod) { p.Spec.Containers = []C{{Image: "3"}} },
@@ -352,13 +331,6 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 			[]any{nameless("1")},
 			2,
 		},
-		"a struct that was left out": {
-			[]any{limited("a", "1")},
-			func(p *pod) { p.Spec.Containers[0].Resources.CPU = "2" },
-			[]any{map[string]any{"name": "a", "image": "1", "resources": map[string]any{"limits": limits, "cpu": "2"}}},
-			2,
-		},
-		"the first ones":       {[]any{}, func(p *pod) { p.Spec.Containers = []C{{Name: "a", Image: "1"}} }, []any{plain("a", "1")}, 1},
 		"another field, a map": {[]any{limited("a", "1")}, func(p *pod) { p.Labels = map[string]string{"a": "b"} }, []any{limited("a", "1")}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,18 +20,15 @@ type cluster struct {
 	t                *testing.T
 	url              string
 	writes, statuses chan string
-	refused          chan struct{} // watches that failed
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	writes, statuses, refused := make(chan string, 100), make(chan string, 100), make(chan struct{}, 100)
+	writes, statuses := make(chan string, 100), make(chan string, 100)
 	server, url := apitest.Start(t, apitest.Options{
 		Resources: append(apitest.DefaultResources(), apitest.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Custom: true, Status: true}),
 		Log: func(r apitest.LoggedRequest) {
 			switch {
-			case r.Status == http.StatusServiceUnavailable:
-				refused <- struct{}{}
 			case r.Method != http.MethodPatch && r.Method != http.MethodPost, strings.Contains(r.URI, "/leases"):
 			case strings.Contains(r.URI, "/shops/"):
 				statuses <- http.StatusText(r.Status)
@@ -40,41 +37,18 @@ func newCluster(t *testing.T) *cluster {
 			}
 		},
 	})
-	return &cluster{Server: server, t: t, url: url, writes: writes, statuses: statuses, refused: refused}
+	return &cluster{Server: server, t: t, url: url, writes: writes, statuses: statuses}
 }
 
 // program is the program, which has not started.
 func (c *cluster) program() *program.Process { return program.New(c.t, program.Kubeconfig(c.t, c.url)) }
 
-// shop makes or changes the Shop of most tests.
+// shop makes or changes the Shop.
 func (c *cluster) shop(write func(resource string, obj map[string]any) (string, error), prices map[string]any) {
 	c.t.Helper()
-	c.named("bakery", write, prices)
-}
-
-func (c *cluster) named(name string, write func(resource string, obj map[string]any) (string, error), prices map[string]any) {
-	c.t.Helper()
 	_, err := write("shops.example.com", map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Shop", "metadata": map[string]any{"namespace": "town", "name": name}, "prices": prices,
+		"apiVersion": "example.com/v1", "kind": "Shop", "metadata": map[string]any{"namespace": "town", "name": "bakery"}, "prices": prices,
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// blind keeps the ConfigMaps of the program as they are in its cache: its watch of them fails.
-func (c *cluster) blind() {
-	c.t.Helper()
-	if err := c.FailNext(apitest.Failure{Verb: "watch", Resource: "configmaps", Status: http.StatusServiceUnavailable, For: time.Hour}); err != nil {
-		c.t.Fatal(err)
-	}
-	c.EndWatches()
-}
-
-// foreign makes the ConfigMap of somebody else.
-func (c *cluster) foreign() {
-	c.t.Helper()
-	_, err := c.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "town", "name": "bakery"}, "data": map[string]any{"bread": "300"}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -214,63 +188,6 @@ func TestFailures(t *testing.T) {
 	p.Kill()
 	if got := c.data(); got != `{"bread":"300"}` {
 		t.Errorf("somebody else's ConfigMap has become %s", got)
-	}
-}
-
-// A ConfigMap of somebody else is left alone even if the cache does not have it.
-func TestUnseen(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		before func(c *cluster) // what the program has seen
-		after  func(c *cluster)
-		answer string
-	}{
-		{
-			"a new one",
-			func(c *cluster) {
-				c.named("smithy", c.Create, map[string]any{"nail": "1"})
-				<-c.statuses // so the program leads, and its caches are as new as the server
-				<-c.writes
-			},
-			func(c *cluster) { c.foreign(); c.shop(c.Create, map[string]any{"bread": "3"}) },
-			"Conflict",
-		},
-		{
-			"one in the place of the program's own",
-			func(c *cluster) {
-				c.shop(c.Create, map[string]any{"bread": "3"})
-				c.published(1) // which comes after the program has seen its ConfigMap
-			},
-			func(c *cluster) {
-				if _, err := c.Delete("configmaps", "town", "bakery"); err != nil {
-					c.t.Fatal(err)
-				}
-				c.foreign()
-				c.shop(c.Update, map[string]any{"bread": "4"})
-			},
-			"Conflict",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := newCluster(t)
-			p := c.program()
-			if err := p.Start(); err != nil {
-				t.Fatal(err)
-			}
-			tt.before(c)
-			if err := c.WaitForWatches(t.Context(), "configmaps", 1); err != nil {
-				t.Fatal(err)
-			}
-			c.blind()
-			<-c.refused
-			tt.after(c)
-			c.written(tt.answer, `{"bread":"300"}`)
-			p.Kill()
-			var got ConfigMap
-			if c.get("/api/v1/namespaces/town/configmaps/bakery", &got); len(got.OwnerReferences) > 0 {
-				t.Errorf("somebody else's ConfigMap belongs to %v", got.OwnerReferences)
-			}
-		})
 	}
 }
 
