@@ -121,6 +121,10 @@ func newCounter(t *testing.T, several bool, before func(*apitest.Server), opts l
 
 // A call reads what the call before has written, whatever becomes of the watch.
 func TestOwnWrites(t *testing.T) {
+	minutes := 2
+	if testing.Short() {
+		minutes = 1
+	}
 	for name, fault := range map[string]func(t *testing.T, c *counter){
 		"no fault": func(*testing.T, *counter) {},
 		"a watch that lags": func(t *testing.T, c *counter) {
@@ -158,13 +162,13 @@ func TestOwnWrites(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := newCounter(t, several, nil, listwatch.Options[*configMap]{})
-					for range 2 {
+					for range minutes {
 						later(3 * time.Second)
 						fault(t, c)
 						later(time.Minute)
 					}
-					if n := c.called(); n < 150 {
-						t.Errorf("%d calls in two minutes", n)
+					if n := c.called(); n < 75*minutes {
+						t.Errorf("%d calls in %d minutes", n, minutes)
 					}
 				})
 			})

@@ -3,12 +3,10 @@ package store_test
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -133,50 +131,6 @@ func TestAddIndexerEnds(t *testing.T) {
 				t.Errorf("%d objects are red, want %d", len(got), len(all))
 			}
 		})
-	}
-}
-
-// The same with a writer of its own goroutine, which never rests, and a function that takes a
-// while.
-func TestAddIndexerBesideBusyWriter(t *testing.T) {
-	s := store.New(store.Options[*testObject]{})
-	all := reds(26)
-	must(t, s.Replace(all, "1"))
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			name := all[i%len(all)].Name
-			if i%7 == 3 {
-				_ = s.Delete(newObject("", name, "1"))
-			} else {
-				_ = s.Update(newObject("", name, "1", []string{"red", "blue", "green"}[i%3]))
-			}
-		}
-	}()
-	must(t, s.AddIndexer("color", func(obj *testObject) []string {
-		for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
-			runtime.Gosched()
-		}
-		return byColor(obj)
-	}))
-	close(stop)
-	<-stopped
-	want := map[string][]string{}
-	for key, obj := range s.All() {
-		want[obj.Colors[0]] = append(want[obj.Colors[0]], key)
-	}
-	for _, color := range []string{"red", "blue", "green"} {
-		got, err := s.ByIndex("color", color)
-		must(t, err)
-		if diff := cmp.Diff(want[color], keysOf(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", color, diff)
-		}
 	}
 }
 
