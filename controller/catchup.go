@@ -10,8 +10,14 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// patience is how long a change may take to come by a watch, before a cache asks the server.
-const patience = time.Second
+const (
+	// askAfter is how long a change may take to come by a watch, before a cache asks the server.
+	askAfter = time.Second
+
+	// listAfter is shorter, because no key is given until then. In the caches of a busy type
+	// something comes in that time, and a quiet type has no event that it could wait for.
+	listAfter = askAfter / 5
+)
 
 // goal is what a cache has to reach.
 type goal struct {
@@ -22,7 +28,7 @@ type goal struct {
 
 // goals asks the servers for their versions, for no longer than a moment.
 func goals(ctx context.Context, sources []Source) []goal {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askAfter)
 	defer cancel()
 	all := make([]goal, 0, len(sources))
 	for _, cache := range caches(sources) {
@@ -45,12 +51,14 @@ func (c *running) catchUp(ctx context.Context, all []goal) error {
 	for _, g := range all {
 		reaching.Go(func() {
 			c.during(ctx, g.cache, "", func() {
-				soon, cancel := context.WithTimeout(ctx, patience)
-				defer cancel()
 				if g.version == "" { // the server was away
+					soon, cancel := context.WithTimeout(ctx, askAfter)
+					defer cancel()
 					g.from = g.cache.Version()
 					g.version, _, _, _ = g.cache.Ask(soon, "")
 				}
+				soon, cancel := context.WithTimeout(ctx, listAfter)
+				defer cancel()
 				if !object.IsComparable(g.version) || object.Older(g.version, g.from) || errors.Is(g.cache.WaitForVersion(soon, g.version), context.DeadlineExceeded) {
 					_ = g.cache.Relist(ctx) // it fails if ctx, the informer or the namespace has ended
 				}

@@ -147,11 +147,11 @@ func (n *note) await(ctx context.Context) {
 	switch {
 	case n.Unanswered:
 		select {
-		case <-time.After(patience): // a write that is still on its way is made by then
+		case <-time.After(askAfter): // a write that is still on its way is made by then
 		case <-ctx.Done():
 		}
 	case n.Deleted || newer(n.Version, n.version) || !object.IsComparable(n.Version):
-		if n.event(ctx, patience) {
+		if n.event(ctx, askAfter) {
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (n *note) event(ctx context.Context, within time.Duration) bool {
 // come.
 func (n *note) ask(ctx context.Context) bool {
 	now := noteOf(writes.Write{Key: n.Key}, n.cache)
-	soon, cancel := context.WithTimeout(ctx, patience)
+	soon, cancel := context.WithTimeout(ctx, askAfter)
 	defer cancel()
 	version, is, exists, err := n.cache.Ask(soon, n.Key)
 	if err != nil || !exists && n.Unanswered {
@@ -186,7 +186,7 @@ func (n *note) ask(ctx context.Context) bool {
 	case has:
 		return true
 	case comes:
-		return now.event(ctx, patience)
+		return now.event(ctx, askAfter)
 	case unsure:
 	}
 	if !exists || !now.existed || now.had.ResourceVersion != "" || object.DifferentUID(now.had.UID, is.UID) {
@@ -204,7 +204,7 @@ func (n *note) lost(ctx context.Context) bool {
 	if n.Deleted || !n.last || n.existed || exists || n.cache.Sees(n.Write) != writes.Shown {
 		return false
 	}
-	soon, cancel := context.WithTimeout(ctx, patience)
+	soon, cancel := context.WithTimeout(ctx, askAfter)
 	defer cancel()
 	_, _, exists, err := n.cache.Ask(soon, n.Key) // it exists if it cannot be decoded
 	return ctx.Err() == nil && (err != nil || !exists)

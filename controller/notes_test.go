@@ -108,7 +108,7 @@ func TestLostWithoutAnAnswer(t *testing.T) {
 		if !n.lost(t.Context()) {
 			t.Error("the key does not come back")
 		}
-		if took := time.Since(began); took != patience {
+		if took := time.Since(began); took != askAfter {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -261,7 +261,7 @@ func (m *model) format(rev int) string { return fmt.Sprint(m.prefix, rev) }
 // step takes a step, and returns whether it has changed anything.
 func (m *model) step(step rune, made *[]note) bool {
 	if step == 't' {
-		<-time.After(patience)
+		<-time.After(askAfter)
 		return true
 	}
 	before := noteOf(writes.Write{Key: "a"}, m)

@@ -29,7 +29,7 @@ import (
 
 // A controller gives each parent one child, whose name the server makes. It looks into its cache
 // whether there is one. It never makes two, whatever becomes of its watches, its answers and
-// itself. 10,000 seeds take minutes: -seeds=10000 plays them.
+// itself. 10,000 take minutes: -seeds=334 plays them.
 func TestChildrenWithGeneratedNames(t *testing.T) {
 	few := uint64(*seeds * 30)
 	if testing.Short() {
