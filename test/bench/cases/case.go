@@ -23,7 +23,7 @@ type Case struct {
 	Alone bool
 	// HTTP2 says that requests use HTTP/2 over TLS, and share connections.
 	HTTP2 bool
-	// Copied says that the programs copy the objects into a file of SQLite: see [MainOfCopier].
+	// Copied says that the program copies the objects into a file of SQLite: see [MainOfCopier].
 	Copied bool
 
 	run func(context.Context, *env) error

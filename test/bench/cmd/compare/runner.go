@@ -21,14 +21,15 @@ import (
 // programs are compared. A ratio is the first program's value divided by the second program's.
 var programs = [2]string{"relistbench", "clientgobench"}
 
-// copiers are those for the cases with a database. The database makes them larger than the others.
-var copiers = [2]string{"relistcopy", "clientgocopy"}
+// copier is relist for the cases with a database, which makes it larger than the others.
+const copier = "relistcopy"
 
-func programsOf(c cases.Case) [2]string {
+// programsOf returns the programs of a case. Only relist has copies in databases.
+func programsOf(c cases.Case) []string {
 	if c.Copied {
-		return copiers
+		return []string{copier}
 	}
-	return programs
+	return programs[:]
 }
 
 // processors is the value of GOMAXPROCS for each program.
@@ -37,7 +38,7 @@ const processors = 2
 // build builds the load server and the programs.
 func build(ctx context.Context, bin string) error {
 	args := []string{"build", "-o", bin + string(os.PathSeparator), "./cmd/load"}
-	for _, program := range append(programs[:], copiers[:]...) {
+	for _, program := range append(programs[:], copier) {
 		args = append(args, "./cmd/"+program)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -50,10 +51,11 @@ type runner struct {
 	bin string
 }
 
-// results are those of one case, by program, in the order in which they ran.
+// results are those of one case, by program, in the order in which they ran. The second program has
+// none if only relist runs.
 type results [2][]measure.Result
 
-// compare runs both programs in turn.
+// compare runs the programs of a case in turn.
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
 	var all results

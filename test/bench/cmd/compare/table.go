@@ -48,11 +48,14 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", or nothing if the
-// programs do not have the figure.
+// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", and "1.20" if only the
+// first program has the figure.
 func comparison(a, b []float64) string {
-	if len(a) == 0 || len(b) == 0 {
+	switch {
+	case len(a) == 0:
 		return ""
+	case len(b) == 0:
+		return number(median(a))
 	}
 	return number(median(a)) + " / " + number(median(b)) + ": " + ratio(a, b)
 }

@@ -37,7 +37,7 @@ func TestComparison(t *testing.T) {
 	if got, want := comparison([]float64{1, 2, 6}, []float64{4, 4, 4}), "2.00 / 4.00: **0.50** (0.25 to 1.50)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := comparison([]float64{1}, nil); got != "" {
+	if got := comparison([]float64{1, 2, 6}, nil); got != "2.00" {
 		t.Errorf("a figure of one program is %q", got)
 	}
 }
