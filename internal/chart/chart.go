@@ -1,13 +1,12 @@
-// Package chart draws the figures of pages as SVG: bars that compare two programs, a heat map of a
-// table, and lines over time. The pictures follow the reader's choice of light or dark, and no
-// color says anything that the text beside it does not.
+// Package chart draws the figures of pages as SVG: bars that compare two programs, and a heat map
+// of a table. The pictures follow the reader's choice of light or dark, and no color says anything
+// that the text beside it does not.
 package chart
 
 import (
 	"bytes"
 	"fmt"
 	"html"
-	"slices"
 	"strings"
 )
 
@@ -20,10 +19,6 @@ text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1c
 .small { font-size: 12px; fill: #45525f }
 .first { fill: #2f6fbf }
 .second { fill: #a3acb8 }
-.line { fill: none; stroke-width: 2 }
-.line.first { stroke: #2f6fbf }
-.line.second { stroke: #a3acb8 }
-.grid { stroke: #c9d1db }
 .heat0 { fill: #d5efdb }
 .heat1 { fill: #eaf3c9 }
 .heat2 { fill: #fdedb3 }
@@ -37,10 +32,6 @@ text { fill: #e8edf3 }
 .small { fill: #b5c0cc }
 .first { fill: #6ea8f0 }
 .second { fill: #66717f }
-.line { fill: none }
-.line.first { stroke: #6ea8f0 }
-.line.second { stroke: #8d98a6 }
-.grid { stroke: #2e3844 }
 .heat0 { fill: #1c4a2b }
 .heat1 { fill: #3a4a1b }
 .heat2 { fill: #574a12 }
@@ -146,45 +137,6 @@ func HeatMap(label, drawnBy string, columns, legend []string, rows []Row) []byte
 			heat = Never
 		}
 		field(&b, heatLabel+(cellWidth+30)*i, bottom+12, cellWidth+30, Cell{words, heat})
-	}
-	b.WriteString("</svg>\n")
-	return b.Bytes()
-}
-
-const (
-	linesWidth, linesHeight        = 860, 260
-	linesLeft, linesTop, linesDown = 60, 40, 34
-)
-
-// Lines draws two figures over time, from zero up. Time is in units of which a label stands below
-// every fifth.
-func Lines(label, drawnBy, unit string, names [2]string, time []float64, values [2][]float64) []byte {
-	var b bytes.Buffer
-	begin(&b, linesWidth, linesHeight, label, drawnBy)
-	x := linesLeft
-	for i, class := range []string{"first", "second"} {
-		rect(&b, class, x, 11, 12, 12)
-		text(&b, "small", x+18, 21, names[i])
-		x += 200
-	}
-	last, top := time[len(time)-1], 1.2*max(slices.Max(values[0]), slices.Max(values[1]))
-	across := func(t float64) float64 { return linesLeft + t/last*(linesWidth-linesLeft-20) }
-	down := func(v float64) float64 {
-		return linesHeight - linesDown - v/top*(linesHeight-linesTop-linesDown)
-	}
-	for v := 0.0; v < top; v += 50 {
-		fmt.Fprintf(&b, "<line class=\"grid\" x1=\"%d\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n", linesLeft, down(v), linesWidth-20, down(v))
-		text(&b, "small", 14, int(down(v))+4, fmt.Sprintf("%.0f", v))
-	}
-	for t := 0.0; t <= last; t += 5 {
-		text(&b, "middle small", int(across(t)), linesHeight-12, fmt.Sprintf("%.0f %s", t, unit))
-	}
-	for i, class := range []string{"first", "second"} {
-		var points []string
-		for j, v := range values[i] {
-			points = append(points, fmt.Sprintf("%.1f,%.1f", across(time[j]), down(v)))
-		}
-		fmt.Fprintf(&b, "<polyline class=\"line %s\" points=\"%s\"/>\n", class, strings.Join(points, " "))
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"runtime"
 	"time"
 
-	"github.com/relist-go/relist/internal/chart"
 	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/test/bench/objects"
@@ -37,7 +35,6 @@ func soak(ctx context.Context, args []string) error {
 	rate := flags.Int("rate", 500, "`number` of changes a second; none if 0")
 	interval := flags.Duration("interval", time.Minute, "time between two rows")
 	length := flags.Duration("for", 30*time.Minute, "time in all")
-	draw := flags.String("svg", "", "`file` for a picture of the memory over time")
 	_ = flags.Parse(args) // ExitOnError
 	object, ok := kinds[*kind]
 	if !ok {
@@ -49,8 +46,6 @@ func soak(ctx context.Context, args []string) error {
 	}
 	fmt.Println("| clusters | time | objects | RSS, MB | live heap, MB | RSS after a collection, MB | goroutines |\n| --- | --- | --- | --- | --- | --- | --- |")
 	var informers []cases.Informer
-	var minutes []float64
-	var memory [2][]float64
 	row := func(began time.Time) {
 		count := 0
 		for _, in := range informers {
@@ -59,8 +54,6 @@ func soak(ctx context.Context, args []string) error {
 		const mb = 1e6
 		before := float64(measure.Resident()) / mb
 		live := float64(measure.HeapInUse()) / mb
-		minutes = append(minutes, time.Since(began).Minutes())
-		memory[0], memory[1] = append(memory[0], before), append(memory[1], live)
 		fmt.Printf("| %d | %v | %d | %.1f | %.1f | %.1f | %d |\n", len(informers), time.Since(began).Round(time.Second), count,
 			before, live, float64(measure.Resident())/mb, runtime.NumGoroutine())
 	}
@@ -92,16 +85,7 @@ func soak(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if *draw != "" {
-		return os.WriteFile(*draw, picture(*kind, minutes, memory), 0o644)
-	}
 	return nil
-}
-
-// picture draws the memory of a soak.
-func picture(kind string, minutes []float64, memory [2][]float64) []byte {
-	return chart.Lines("Memory of a cache of "+kind+" objects while they change; the table has the numbers",
-		"relistbench soak -svg", "min", [2]string{"resident memory, MB", "live heap, MB"}, minutes, memory)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
