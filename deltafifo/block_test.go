@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/store"
 )
 
 func TestPopWaits(t *testing.T) {
@@ -152,55 +151,4 @@ func TestPopsRunOneAfterTheOther(t *testing.T) {
 			t.Errorf("processed %s, want [c a b]", got)
 		}
 	})
-}
-
-// TestConvergence has a producer that lists, watches and resyncs, and three consumers. In the end
-// they hold the objects of the last list with the changes since then.
-func TestConvergence(t *testing.T) {
-	known := store.New(store.Options[*testObject]{})
-	q := deltafifo.New(options{Known: known, Coalesce: true})
-	f := &fixture{T: t, q: q, known: known}
-	var consumers sync.WaitGroup
-	for range 3 {
-		consumers.Go(func() {
-			for {
-				if err := q.Pop(context.Background(), f.apply); err != nil {
-					if !errors.Is(err, deltafifo.ErrClosed) {
-						t.Error(err)
-					}
-					return
-				}
-			}
-		})
-	}
-	const keys = 300
-	for round := range 30 {
-		var list []string
-		for i := range keys {
-			if (i*7+round*13)%5 > 0 {
-				list = append(list, fmt.Sprintf("%03d#%d@%d", i, (round+i)/10, 100*round+1))
-			}
-		}
-		f.replace(list...)
-		for i := range keys {
-			switch (i + round) % 4 {
-			case 0:
-				f.delete(fmt.Sprintf("%03d@%d", i, 100*round+2))
-			case 1:
-				f.update(fmt.Sprintf("%03d#%d@%d", i, (round+i)/10, 100*round+3))
-			}
-		}
-		f.resync()
-	}
-	f.replace("a@9000", "b@9001")
-	f.delete("a@9002")
-	f.add("c@9003")
-	q.Close()
-	consumers.Wait()
-	if got := fmt.Sprint(known.Keys()); got != "[b c]" {
-		t.Errorf("the consumers hold %s, want [b c]", got)
-	}
-	if !q.HasSynced() {
-		t.Error("not synced")
-	}
 }
