@@ -111,46 +111,6 @@ func (w *world) awaitRow(p *process, key string) {
 	}
 }
 
-// If a process is killed, at whatever moment, the next process continues with its copy.
-func TestKilled(t *testing.T) {
-	w := newWorld(t, 40)
-	for i := range 6 {
-		cmd, p := startProcess(t, w.mirror("--page-size", "7")...)
-		if i%2 == 0 { // while it lists, or continues
-			p.out.Await(t, "copying ")
-		} else {
-			w.configMap("k"+string(rune('a'+i)), "1")
-			p.out.Await(t, " at ")
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err == nil {
-			t.Fatal("it was not killed")
-		}
-		if i == 3 {
-			if _, err := w.server.Delete("configmaps", "a", "c0007"); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	before := w.listed()
-	w.once()
-	if got := w.listed() - before; got != 0 {
-		t.Errorf("a whole copy was listed %d times", got)
-	}
-	objects, _, err := w.server.List("configmaps", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want strings.Builder
-	for _, o := range objects {
-		m := o["metadata"].(map[string]any)
-		want.WriteString("a/" + m["name"].(string) + "," + m["resourceVersion"].(string) + "\n")
-	}
-	w.want("SELECT key, resource_version FROM configmaps ORDER BY 1", want.String())
-}
-
 // A file has one writer, except if all have --shared. Then of two that write one copy the first
 // ends.
 func TestTwoAtATime(t *testing.T) {
