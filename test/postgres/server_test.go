@@ -14,13 +14,13 @@ import (
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
-// shared is the server of all tests that do not break theirs.
+// shared is the server of all tests.
 var shared *pgserver.Server
 
 func TestMain(m *testing.M) {
 	code := 1
 	var err error
-	if shared, err = newServer(pgserver.Fast...); err == nil {
+	if shared, err = pgserver.New([]string{"max_connections=50", "shared_buffers=64MB", "log_statement_stats=off"}); err == nil {
 		code = m.Run()
 		err = shared.Remove()
 	}
@@ -29,10 +29,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-func newServer(settings ...string) (*pgserver.Server, error) {
-	return pgserver.New(append(settings, "max_connections=50", "shared_buffers=64MB", "log_statement_stats=off"))
 }
 
 var schemas atomic.Int64

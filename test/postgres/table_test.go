@@ -287,7 +287,7 @@ func TestPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec1(t, r.admin, `CREATE ROLE with_password LOGIN SUPERUSER PASSWORD 'right2%/?#@x'`) // see newServer
+	exec1(t, r.admin, `CREATE ROLE with_password LOGIN SUPERUSER PASSWORD 'right2%/?#@x'`) // see pgserver.New
 	u.User = url.UserPassword("with_password", "right2%/?#@x")
 	if _, err := postgres.Open(t.Context(), u.String(), r.opts); err != nil {
 		t.Fatal(err)

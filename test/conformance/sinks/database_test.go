@@ -163,7 +163,7 @@ func ownPostgres(t *testing.T) *pgserver.Server {
 // newPostgres returns a server whose log of changes is small, so that it comes to its end.
 func newPostgres() (*pgserver.Server, error) {
 	settings := []string{"max_connections=60", "shared_buffers=32MB", "max_wal_size=4MB", "min_wal_size=2MB"}
-	return pgserver.New(append(settings, pgserver.Fast...), "--wal-segsize=1")
+	return pgserver.New(settings, "--wal-segsize=1")
 }
 
 // postgresSchema is a schema in a server of PostgreSQL.

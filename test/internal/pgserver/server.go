@@ -1,4 +1,4 @@
-// Package pgserver runs PostgreSQL for tests and benchmarks: a server of their own, on a Unix
+// Package pgserver runs PostgreSQL for tests: a server of their own, on a Unix
 // socket in a folder of its own. It must be installed. It is looked for in the folder
 // RELIST_POSTGRES_BIN, in PATH and in /usr/lib/postgresql.
 package pgserver
@@ -28,9 +28,6 @@ var ErrNotInstalled = errors.New(`no PostgreSQL server here: this starts one of 
 Install them (Debian: apt-get install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql),
 or set RELIST_POSTGRES_BIN to the folder that they are in`)
 
-// Fast are settings for tests that do not ask what is left after a crash of the machine.
-var Fast = []string{"fsync=off", "full_page_writes=off"}
-
 // patience bounds the wait for a server that starts or ends.
 const patience = time.Minute
 
@@ -50,7 +47,8 @@ type Server struct {
 	ended chan struct{} // closed when cmd has ended
 }
 
-// New makes a server with these settings, and starts it. The flags are those of initdb.
+// New makes a server with these settings, and starts it. The flags are those of initdb. Nobody asks
+// what is left after a crash of the machine, so the server does not wait for the disk.
 //
 // The superuser is called postgres. No role needs a password but with_password.
 func New(settings []string, flags ...string) (s *Server, err error) {
@@ -85,7 +83,7 @@ func New(settings []string, flags ...string) (s *Server, err error) {
 	if err := os.WriteFile(filepath.Join(data, "pg_hba.conf"), hba, 0o600); err != nil {
 		return nil, err
 	}
-	s.args = []string{"-D", data, "-k", dir, "-c", "listen_addresses="}
+	s.args = []string{"-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"}
 	for _, setting := range settings {
 		s.args = append(s.args, "-c", setting)
 	}
@@ -141,8 +139,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server again, and waits until it answers. After a crash, the processes of the
-// server before may still be there, and the server does not start: so it is started again.
+// Start starts the server again, and waits until it answers. The processes of the server before may
+// still be there, and the server does not start: so it is started again.
 func (s *Server) Start() error {
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -194,9 +192,6 @@ func (s *Server) answers() error {
 
 // Stop ends the server as its service does, and every session with it.
 func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
-
-// Kill ends the server as a crash does: nothing is written, and no connection is closed in order.
-func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
 // Remove ends the server at once, and removes its folder.
 func (s *Server) Remove() error { return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.Dir)) }
