@@ -40,7 +40,7 @@ func TestConvergenceOverHTTP(t *testing.T) {
 			PageSize: []int{0, 1, 3}[r.IntN(3)],
 			Initial:  []reflector.InitialList{reflector.FromCache, reflector.Streaming}[r.IntN(2)],
 			Trace:    telling(t, &n),
-		}, nil)
+		})
 		ctx, cancel := context.WithCancel(context.Background())
 		alive := make(chan struct{})
 		pace := []time.Duration{time.Second, 20 * time.Second}[r.IntN(2)]

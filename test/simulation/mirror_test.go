@@ -26,17 +26,16 @@ type mirror struct {
 	done     chan error
 	consumer sync.WaitGroup
 
-	hear    func(typ deltafifo.Type, obj *configMap) // each delta, once it is in the store; may be nil
-	changed chan struct{}                            // has a token when an entry was processed since
+	changed chan struct{} // has a token when an entry was processed since
 
 	mu     sync.Mutex
 	ledger *ledger
 }
 
 // startMirror starts one, and stops it when the test has ended.
-func startMirror(t *testing.T, lw source.ListWatcher[*configMap], opts reflector.Options, hear func(deltafifo.Type, *configMap)) *mirror {
+func startMirror(t *testing.T, lw source.ListWatcher[*configMap], opts reflector.Options) *mirror {
 	t.Helper()
-	m := &mirror{t: t, store: store.New(store.Options[*configMap]{}), ledger: newLedger(), hear: hear, changed: make(chan struct{}, 1)}
+	m := &mirror{t: t, store: store.New(store.Options[*configMap]{}), ledger: newLedger(), changed: make(chan struct{}, 1)}
 	m.queue = deltafifo.New(deltafifo.Options[*configMap]{Known: m.store})
 	m.Reflector = reflector.New(lw, reflector.InQueue(m.queue), opts)
 	m.consumer.Go(func() {
@@ -89,32 +88,12 @@ func (m *mirror) process(e deltafifo.Entry[*configMap]) error {
 		if err != nil {
 			return err
 		}
-		if m.hear != nil {
-			m.hear(d.Type, d.Object)
-		}
 	}
 	select {
 	case m.changed <- struct{}{}:
 	default: // there is one already
 	}
 	return nil
-}
-
-// await waits until the consumer has a version of an object.
-func (m *mirror) await(key, version string, most time.Duration) {
-	m.t.Helper()
-	patience := time.NewTimer(most)
-	defer patience.Stop()
-	for {
-		if obj, ok := m.store.Get(key); ok && obj.ResourceVersion == version {
-			return
-		}
-		select {
-		case <-m.changed:
-		case <-patience.C:
-			m.t.Fatalf("%s has not come to version %s after %s: %+v", key, version, most, m.Status())
-		}
-	}
 }
 
 // told returns the number of deltas so far, and of inferred deletions.

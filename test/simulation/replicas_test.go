@@ -44,7 +44,7 @@ func moveAround(t *testing.T, seed uint64) {
 		Rand:    dice(seed, 2).Float64,
 		Initial: []reflector.InitialList{reflector.FromCache, reflector.Streaming}[seed%2],
 		Trace:   telling(t, &n),
-	}, nil)
+	})
 	for move := range moves {
 		if move%10 == 0 { // the one in the past is frozen somewhere else
 			old.Unfreeze()

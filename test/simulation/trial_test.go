@@ -94,7 +94,7 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 		}
 		opts.Verify = reflector.VerifyOptions{Interval: f.verify, Metadata: metadata}
 	}
-	tr.mirror = startMirror(t, lw, opts, nil)
+	tr.mirror = startMirror(t, lw, opts)
 	tr.pass(time.Duration(tr.rand.Int64N(int64(writeEvery))))
 	tr.tick = time.NewTicker(writeEvery)
 	t.Cleanup(tr.tick.Stop)
