@@ -145,8 +145,8 @@ var faultSwitches = []faultSwitch{
 		s.Route(s.Replica(q.Get("replica")))
 		return "routed", nil
 	}},
-	{"restore", "?resourceVersion=1&keep-connections=false&storage-only=false", "take the storage back to an earlier version; API servers start again and break all connections but that of this request, unless told otherwise", func(s *Server, q query) (string, error) {
-		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections"), StorageOnly: q.flag("storage-only")}
+	{"restore", "?resourceVersion=1&keep-connections=false", "take the storage back to an earlier version; API servers start again and break all connections but that of this request, unless told otherwise", func(s *Server, q query) (string, error) {
+		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections")}
 		return "restored " + x.ResourceVersion, s.Restore(x)
 	}},
 }

@@ -79,9 +79,7 @@ func (r *Replica) fillAll() {
 	}
 }
 
-// follow applies the changes that a cache lacks. As in kube-apiserver, they are those that a watch
-// of etcd brings: what is numbered up to the cache's version never comes, even if the storage was
-// restored from a backup.
+// follow applies the changes that a cache lacks.
 func (r *Replica) follow(t *table) {
 	c := r.of(t)
 	changes, ok := t.log.Since(c.Version())

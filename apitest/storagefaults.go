@@ -81,13 +81,6 @@ type Restore struct {
 	// connections to them. The server ends the open watches cleanly. A list continues with its next
 	// page, and that of the restored storage.
 	KeepConnections bool
-	// StorageOnly says that etcd is restored while the API servers keep running. Nothing that is
-	// open ends. The watch cache of every replica still has what the backup lacks, and never gets
-	// the writes that the restored storage numbers up to the version of the cache. Watches and
-	// lists come from that cache, a list without a resourceVersion and the pages of a list
-	// included. The storage answers a GET without a resourceVersion, a list of one name with
-	// resourceVersionMatch=Exact, and writes.
-	StorageOnly bool
 }
 
 // Restore takes the storage back to the state at an earlier version, as the restoration of etcd
@@ -115,9 +108,6 @@ func (s *Server) Restore(x Restore) error {
 		return fmt.Errorf("restore the backup at resource version %d: only %d to %d are kept", rv, st.compacted, st.rv)
 	}
 	st.restore(rv)
-	if x.StorageOnly {
-		return nil
-	}
 	if x.KeepConnections {
 		s.EndWatches()
 	} else {

@@ -53,7 +53,7 @@ func (f *fixture) use(rnd *rand.Rand, look func()) {
 			err = f.Refill(typesForUse[rnd.IntN(2)])
 		case 5:
 			back := max(int(f.storage.rv)-rnd.IntN(4), int(f.storage.compacted))
-			err = f.Restore(Restore{ResourceVersion: fmt.Sprint(back), KeepConnections: true, StorageOnly: rnd.IntN(2) == 0})
+			err = f.Restore(Restore{ResourceVersion: fmt.Sprint(back), KeepConnections: true})
 		default:
 			resource := typesForUse[min(rnd.IntN(3), rnd.IntN(3), rnd.IntN(3))]
 			name := fmt.Sprint(rnd.IntN(2))
