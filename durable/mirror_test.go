@@ -243,7 +243,7 @@ func TestTransactionsOfLists(t *testing.T) {
 // If the selectors change, nobody knows whether a row's object is gone.
 func TestOtherSelectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newRigOf(t, apitest.Options{Sharding: true})
 		r.create("a", "web", map[string]any{"app": "web"})
 		r.create("a", "db", map[string]any{"app": "db"})
 		r.create("b", "web", map[string]any{"app": "web"})
@@ -263,6 +263,17 @@ func TestOtherSelectors(t *testing.T) {
 		_ = r.run(listwatch.Options[*thing]{LabelSelector: "app=web", Namespace: "b"}, nil, nil)
 		if r.rows() != "b/web" || r.told(durable.Unselected) != "a/web" {
 			t.Errorf("another namespace: rows %s; unselected: %s", r.rows(), r.told(durable.Unselected))
+		}
+		r.commits = nil
+		for half := range 2 { // the object is in one of them
+			shard, err := listwatch.Shard(half, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = r.run(listwatch.Options[*thing]{LabelSelector: "app=web", Namespace: "b", ShardSelector: shard}, nil, nil)
+		}
+		if r.told(durable.Unselected) != "b/web" || r.told(durable.Inferred) != "" {
+			t.Errorf("a shard: unselected: %s, inferred: %s", r.told(durable.Unselected), r.told(durable.Inferred))
 		}
 		// A program that is killed before the list has come leaves that to the next one.
 		state := r.place.state
