@@ -29,7 +29,8 @@ type note struct {
 	version string // that the cache had reached
 	had     object.Meta
 	existed bool
-	last    bool // of the writes of this object in the call
+	ended   time.Time // when the write did
+	last    bool      // of the writes of this object in the call
 }
 
 func noteOf(w writes.Write, c writes.Cache) note {
@@ -60,7 +61,7 @@ func (n *notes) add(before []note, w writes.Write) {
 		for i, earlier := range n.made {
 			n.made[i].last = earlier.last && (earlier.cache != b.cache || earlier.Key != w.Key)
 		}
-		b.Write, b.last = w, w.Key != ""
+		b.Write, b.ended, b.last = w, time.Now(), w.Key != ""
 		n.made = append(n.made, b)
 	}
 }
@@ -144,14 +145,15 @@ func (n *note) await(ctx context.Context) {
 		return
 	case unsure:
 	}
+	soon := askAfter - time.Since(n.ended) // the writes of a call wait for this time together
 	switch {
 	case n.Unanswered:
 		select {
-		case <-time.After(askAfter): // a write that is still on its way is made by then
+		case <-time.After(soon): // a write that is still on its way is made by then
 		case <-ctx.Done():
 		}
 	case n.Deleted || newer(n.Version, n.version) || !object.IsComparable(n.Version):
-		if n.event(ctx, askAfter) {
+		if n.event(ctx, soon) {
 			return
 		}
 	}

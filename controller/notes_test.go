@@ -114,6 +114,24 @@ func TestLostWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// Many writes that a cache does not show keep a key no longer than one.
+func TestManyHiddenWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(worlds[3])
+		var made []note
+		for _, step := range "whwhwhwh" {
+			m.step(step, &made)
+		}
+		began := time.Now()
+		for _, n := range made {
+			n.await(t.Context())
+		}
+		if took := time.Since(began); took != askAfter {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 type worldOptions struct {
 	exists  bool         // at the beginning
 	sight   writes.Sight // of what is shown
