@@ -253,8 +253,13 @@ func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwa
 		if labeled, ok := any(answer).(interface{ GetLabels() map[string]string }); ok {
 			done.Labels, done.Labeled = labeled.GetLabels(), true
 		}
-		if whole, ok := any(answer).(metav1.Object); ok {
-			done.Deleted = isGone(whole)
+		switch is := any(answer).(type) {
+		case metav1.Object:
+			done.Deleted = isGone(is)
+		case interface{ GetDeletionTimestamp() *metav1.Time }: // a lazy object does not say whether it has finalizers
+			if is.GetDeletionTimestamp() != nil {
+				done.Version = "" // if it is gone, that is the version of before
+			}
 		}
 		return nil
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/internal/writes"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -333,6 +334,23 @@ func TestNotes(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%d %s: (-want +got):\n%s\n%v", tt.status, tt.answer, diff, err)
 		}
+	}
+}
+
+// A lazy object does not say whether a finalizer keeps it. If it is being deleted, it may have gone
+// with the version that it had before.
+func TestNoteOfALazyObject(t *testing.T) {
+	wire := newWire(t)
+	wire.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"8","deletionTimestamp":"2026-11-28T12:00:00Z","deletionGracePeriodSeconds":0}}`
+	ctx := writes.WithNotes(t.Context(), func(writes.Write) func(writes.Write) {
+		return func(w writes.Write) {
+			if w.Key != "shop/web" || w.Version != "" || w.Unanswered {
+				t.Errorf("noted %+v", w)
+			}
+		}
+	})
+	if _, err := newWriter[*lazy.Object[*Deployment]](t, wire.Client, deployments, writer.Options{}).MergePatch(ctx, "shop/web", []byte(`{}`)); err != nil {
+		t.Error(err)
 	}
 }
 
