@@ -64,8 +64,9 @@ func Do(ctx context.Context, w Write, send func(*Write) error) error {
 		}
 		defer leave()
 	}
+	ended := ctx.Err() != nil // so nothing is sent
 	err := send(&w)
-	if err == nil || !refused(err) {
+	if err == nil || !ended && !refused(err) {
 		w.Unanswered = err != nil
 		end(w)
 	}

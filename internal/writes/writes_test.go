@@ -1,6 +1,7 @@
 package writes
 
 import (
+	"context"
 	"errors"
 	"testing"
 )
@@ -19,6 +20,18 @@ func TestGateIsLast(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, over) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A write whose context has ended before it is not sent, so nobody has to ask what became of it.
+func TestWriteAfterItsContext(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	ctx = WithNotes(ctx, func(Write) func(Write) {
+		return func(Write) { t.Error("it was noted") }
+	})
+	if err := Do(ctx, Write{}, func(*Write) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
