@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/internal/writes"
@@ -48,9 +49,10 @@ func goals(ctx context.Context, sources []Source) []goal {
 // back, that of the cache says nothing. catchUp returns the error of ctx if that ends first.
 func (c *running) catchUp(ctx context.Context, all []goal) error {
 	var reaching sync.WaitGroup
+	var late atomic.Int32
 	for _, g := range all {
 		reaching.Go(func() {
-			c.during(ctx, g.cache, "", func() {
+			c.during(ctx, g.cache, "", &late, func() {
 				if g.version == "" { // the server was away
 					soon, cancel := context.WithTimeout(ctx, askAfter)
 					defer cancel()

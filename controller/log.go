@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,6 +86,11 @@ func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 			level = slog.LevelError
 		}
 	}
+	l.tell(ctx, level, more, message, attrs...)
+}
+
+// tell writes a line, and another one if more is true, as record says.
+func (l *failureLog) tell(ctx context.Context, level slog.Level, more bool, message string, attrs ...slog.Attr) {
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 	if more {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "relist: reconcile failed for more keys", slog.Int("named", maxNamed), slog.Duration("in", namedPeriod))
@@ -143,18 +149,20 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 }
 
 // during calls a function that waits for a cache, and tells of it if that takes long. The end is
-// told as a recovery of the key, which is empty if all keys wait.
-func (c *running) during(ctx context.Context, cache writes.Cache, key string, wait func()) {
+// told as a recovery of the key, which is empty if all keys wait. late counts what was told and has
+// not ended, because a key may wait for several caches at once.
+func (c *running) during(ctx context.Context, cache writes.Cache, key string, late *atomic.Int32, wait func()) {
 	done := make(chan bool, 1) // whether ctx has not ended the wait
 	defer func() { done <- ctx.Err() == nil }()
 	c.holding.Go(func() {
 		goexit.Run(func() error {
 			select {
 			case <-time.After(waitReport):
-				level, _, _ := c.failures.record(key, "waits")
-				c.log.LogAttrs(ctx, level, "relist: reconcile waits for a cache",
+				late.Add(1)
+				level, _, more := c.failures.record(key, "waits for "+cache.Name())
+				c.failures.tell(ctx, level, more, "relist: reconcile waits for a cache",
 					slog.String("key", key), slog.String("cache", cache.Name()), slog.Any("error", cache.Failing()))
-				if <-done && c.queue.Failures(key) == 0 {
+				if <-done && late.Add(-1) == 0 && c.queue.Failures(key) == 0 {
 					c.failures.succeeded(ctx, key, 0)
 				}
 			case <-done:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/internal/goexit"
@@ -222,7 +223,7 @@ func (c *running) hold(ctx context.Context, key string, made []note) {
 	c.holding.Go(func() {
 		goexit.Do(func() {
 			for _, n := range made { // in their order: a created object may have been hidden since
-				c.during(ctx, n.cache, key, func() { n.await(ctx) })
+				c.during(ctx, n.cache, key, new(atomic.Int32), func() { n.await(ctx) })
 			}
 			if slices.ContainsFunc(made, func(n note) bool { return n.lost(ctx) }) {
 				c.queue.Add(key)

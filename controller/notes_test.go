@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +133,65 @@ func TestManyHiddenWrites(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 	})
+}
+
+// slow is a cache that lists for some time.
+type slow struct {
+	hung
+	name string
+	took time.Duration
+}
+
+func (s slow) Name() string { return s.name }
+
+func (s slow) Relist(context.Context) error {
+	<-time.After(s.took)
+	return nil
+}
+
+// loggedIn returns what f logs in a controller.
+func loggedIn(t *testing.T, f func(ctx context.Context, c *running)) string {
+	var log bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		c := &running{queue: NewQueue[string](QueueOptions{}), log: logger, failures: failureLog{logger: logger}}
+		f(t.Context(), c)
+		c.holding.Wait()
+	})
+	return log.String()
+}
+
+// Each cache that is late at the beginning is named, and the end is told when the last of them is
+// there.
+func TestSeveralLateCaches(t *testing.T) {
+	got := loggedIn(t, func(ctx context.Context, c *running) {
+		m := newModel(worlds[0])
+		_ = c.catchUp(ctx, []goal{{cache: slow{hung{m}, "pods", 20 * time.Second}}, {cache: slow{hung{m}, "nodes", 40 * time.Second}}})
+	})
+	for _, want := range []string{"cache=pods", "cache=nodes", `msg="relist: reconcile recovered" key="" after=31s`} {
+		if strings.Count(got, want) != 1 || strings.Count(got, "\n") != 3 {
+			t.Errorf("want %s, logged\n%s", want, got)
+		}
+	}
+}
+
+// If more than ten keys wait, a line says so.
+func TestManyKeysWait(t *testing.T) {
+	got := loggedIn(t, func(ctx context.Context, c *running) {
+		var waiting sync.WaitGroup
+		for i := range maxNamed + 2 {
+			waiting.Go(func() { c.during(ctx, newModel(worlds[0]), fmt.Sprint(i), new(atomic.Int32), func() { <-time.After(waitReport + 1) }) })
+		}
+		waiting.Wait()
+	})
+	if strings.Count(got, `msg="relist: reconcile failed for more keys"`) != 1 {
+		t.Errorf("logged\n%s", got)
+	}
 }
 
 type worldOptions struct {
