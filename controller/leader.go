@@ -30,13 +30,11 @@ func (c *running) lead(ctx context.Context, opts Options, sources []Source) {
 func (c *running) term(ctx context.Context, workers int, sources []Source) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	defer c.failures.forget()
 	if !c.begin(ctx, goals(ctx, sources)) {
 		return ErrClosed
 	}
-	defer func() {
-		c.queue.forget()
-		c.failures.forget()
-	}()
+	defer c.queue.forget()
 	registrations, err := observe(c.queue, sources)
 	if err != nil {
 		return err

@@ -144,9 +144,12 @@ type slow struct {
 
 func (s slow) Name() string { return s.name }
 
-func (s slow) Relist(context.Context) error {
-	<-time.After(s.took)
-	return nil
+func (s slow) Relist(ctx context.Context) error {
+	select {
+	case <-time.After(s.took):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // loggedIn returns what f logs in a controller.
@@ -177,6 +180,21 @@ func TestSeveralLateCaches(t *testing.T) {
 		if strings.Count(got, want) != 1 || strings.Count(got, "\n") != 3 {
 			t.Errorf("want %s, logged\n%s", want, got)
 		}
+	}
+}
+
+// A term that ends before its caches are there leaves nothing behind: the next one tells it again.
+func TestTermThatDoesNotBegin(t *testing.T) {
+	got := loggedIn(t, func(ctx context.Context, c *running) {
+		for range 2 {
+			ctx, end := context.WithTimeout(ctx, 15*time.Second)
+			parts := func() []writes.Cache { return []writes.Cache{slow{hung{newModel(worlds[0])}, "pods", time.Hour}} }
+			_ = c.term(ctx, 1, []Source{{parts: parts}})
+			end()
+		}
+	})
+	if strings.Count(got, `level=WARN msg="relist: reconcile waits for a cache"`) != 2 {
+		t.Errorf("logged\n%s", got)
 	}
 }
 
