@@ -59,10 +59,7 @@ func (n *notes) add(before []note, w writes.Write) {
 		return
 	}
 	for _, b := range before {
-		for i, earlier := range n.made {
-			n.made[i].last = earlier.last && (earlier.cache != b.cache || earlier.Key != w.Key)
-		}
-		b.Write, b.ended, b.last = w, time.Now(), w.Key != ""
+		b.Write, b.ended = w, time.Now()
 		n.made = append(n.made, b)
 	}
 }
@@ -72,6 +69,17 @@ func (n *notes) end() []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.over = true
+	type place struct {
+		cache writes.Cache
+		key   string
+	}
+	later := map[place]bool{}
+	for i := range n.made {
+		w := &n.made[len(n.made)-1-i]
+		at := place{w.cache, w.Key}
+		w.last = w.Key != "" && !later[at]
+		later[at] = true
+	}
 	return n.made
 }
 
