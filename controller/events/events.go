@@ -118,7 +118,7 @@ func New(client *transport.Client, opts Options) (*Recorder, error) {
 // lost if the server refuses it, or is away for ten minutes, or if 4,096 are remembered.
 func (r *Recorder) Event(regarding object.Object, of object.Type, typ, reason, action, note string, args ...any) {
 	e := what{of, regarding.GetNamespace(), regarding.GetName(), string(regarding.GetUID()), typ, reason, action, fmt.Sprintf(note, args...)}
-	e.note = strings.ToValidUTF8(e.note[:min(len(e.note), maxNote)], "")
+	e.note = strings.Clone(strings.ToValidUTF8(e.note[:min(len(e.note), maxNote)], "")) // so that the rest of a long one is free
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -342,4 +343,20 @@ func TestControllerIsAName(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
+}
+
+// Of a long note, only what is sent is kept.
+func TestLongNotesAreNotKept(t *testing.T) {
+	test(t, func(r *rig) {
+		for i := range 64 {
+			r.Event(shop(fmt.Sprint(i)), shopType, events.Warning, "Failed", "Write", "%s", strings.Repeat("x", 1<<20))
+		}
+		var memory runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&memory)
+		if memory.HeapAlloc > 32<<20 {
+			t.Errorf("%d bytes are in use", memory.HeapAlloc)
+		}
+		r.run()()
+	})
 }
