@@ -142,16 +142,17 @@ func newer(version, than string) bool {
 // write because it was restored from a backup.
 const eventWithin = time.Minute
 
-// await waits until the cache has the write, or until ctx, the informer or the namespace ends.
-func (n *note) await(ctx context.Context) {
+// await waits until the cache has the write, or until ctx, the informer or the namespace ends. If
+// the cache had to list, await returns when that began.
+func (n *note) await(ctx context.Context) (listed time.Time) {
 	switch n.state(n.cache.Sees(n.Write)) {
 	case has:
-		return
+		return listed
 	case comes:
 		if !n.event(ctx, eventWithin) {
-			_ = n.cache.Relist(ctx)
+			listed = n.list(ctx)
 		}
-		return
+		return listed
 	case unsure:
 	}
 	soon := askAfter - time.Since(n.ended) // the writes of a call wait for this time together
@@ -163,12 +164,22 @@ func (n *note) await(ctx context.Context) {
 		}
 	case n.Deleted || newer(n.Version, n.version) || !object.IsComparable(n.Version):
 		if n.event(ctx, soon) {
-			return
+			return listed
 		}
 	}
 	if n.Key == "" || !n.ask(ctx) {
-		_ = n.cache.Relist(ctx)
+		listed = n.list(ctx)
 	}
+	return listed
+}
+
+// list lets the cache list, and returns when that began.
+func (n *note) list(ctx context.Context) (began time.Time) {
+	began = time.Now()
+	if n.cache.Relist(ctx) != nil {
+		return time.Time{}
+	}
+	return began
 }
 
 // event waits for the event of the write, and reports whether it has come.
@@ -230,8 +241,16 @@ func (c *running) hold(ctx context.Context, key string, made []note) {
 	c.queue.hold(key)
 	c.holding.Go(func() {
 		goexit.Do(func() {
+			listed := map[writes.Cache]time.Time{}
 			for _, n := range made { // in their order: a created object may have been hidden since
-				c.during(ctx, n.cache, key, new(atomic.Int32), func() { n.await(ctx) })
+				if listed[n.cache].Sub(n.ended) >= askAfter {
+					continue // this list has it, if it was made
+				}
+				c.during(ctx, n.cache, key, new(atomic.Int32), func() {
+					if began := n.await(ctx); !began.IsZero() {
+						listed[n.cache] = began
+					}
+				})
 			}
 			if slices.ContainsFunc(made, func(n note) bool { return n.lost(ctx) }) {
 				c.queue.Add(key)

@@ -135,6 +135,40 @@ func TestManyHiddenWrites(t *testing.T) {
 	})
 }
 
+// counting is a cache that counts its lists.
+type counting struct {
+	*model
+	lists *int
+}
+
+func (c counting) Relist(ctx context.Context) error {
+	*c.lists++
+	return c.model.Relist(ctx)
+}
+
+// Many writes without an answer need one list.
+func TestManyUnansweredWrites(t *testing.T) {
+	lists := 0
+	loggedIn(t, func(ctx context.Context, c *running) {
+		m := newModel(worlds[1])
+		var made []note
+		for range 20 {
+			m.step('U', &made)
+		}
+		for i := range made {
+			made[i].cache = counting{m, &lists}
+		}
+		c.queue.Add("a")
+		if _, err := c.queue.Get(ctx); err != nil {
+			t.Error(err)
+		}
+		c.hold(ctx, "a", made)
+	})
+	if lists != 1 {
+		t.Errorf("%d lists", lists)
+	}
+}
+
 // slow is a cache that lists for some time.
 type slow struct {
 	hung
@@ -203,7 +237,9 @@ func TestManyKeysWait(t *testing.T) {
 	got := loggedIn(t, func(ctx context.Context, c *running) {
 		var waiting sync.WaitGroup
 		for i := range maxNamed + 2 {
-			waiting.Go(func() { c.during(ctx, newModel(worlds[0]), fmt.Sprint(i), new(atomic.Int32), func() { <-time.After(waitReport + 1) }) })
+			waiting.Go(func() {
+				c.during(ctx, newModel(worlds[0]), fmt.Sprint(i), new(atomic.Int32), func() { <-time.After(waitReport + 1) })
+			})
 		}
 		waiting.Wait()
 	})
