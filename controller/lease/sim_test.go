@@ -120,7 +120,7 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// delay is that of a request or an answer, of which one in some is slow.
+// delay is how long a request or an answer takes. Some of them are slow.
 func (w *world) delay(some int) time.Duration {
 	if w.slow && w.net.IntN(some) == 0 {
 		return time.Duration(w.net.IntN(5500)) * time.Millisecond

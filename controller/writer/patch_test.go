@@ -146,8 +146,8 @@ func TestPatchStatus(t *testing.T) {
 	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Modify")
 }
 
-// An empty status is none, and what the type would not find again in the JSON is no change: it
-// would be sent for ever. A key without content can be found again.
+// If there is no status, an empty one is no change. Nor is a value that the type cannot find again
+// in the JSON, because each call would send it. A key without content can be found again.
 func TestPatchOfAnEmptyStatus(t *testing.T) {
 	type parts struct {
 		Names []string            `json:"names,omitempty"`

@@ -22,7 +22,8 @@ type Cache interface {
 	Name() string
 	Sees(w Write) Sight
 
-	// Version is the version up to which the store has everything; empty before the first list.
+	// Version returns a version: the store has every change up to it. Before the first list, it is
+	// empty.
 	Version() string
 	Get(key string) (meta object.Meta, exists bool)
 

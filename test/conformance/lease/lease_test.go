@@ -41,7 +41,7 @@ type write struct {
 	done     time.Time
 }
 
-// journal is a proxy before the server, which takes note of the writes.
+// journal is a proxy in front of the server. It notes the writes.
 type journal struct {
 	url string
 
