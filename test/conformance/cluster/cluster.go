@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -26,6 +27,8 @@ type Cluster struct {
 	etcdURL   string
 	access    Access
 	http      *http.Client
+
+	releasePorts func() error
 
 	mu        sync.Mutex // held while a program starts or ends
 	etcd      *process   // nil while it does not run
@@ -89,10 +92,16 @@ func prepare(ctx context.Context, opts Options) (c *Cluster, err error) {
 			return nil, err
 		}
 	}
-	ports, err := freePorts(ctx, 3)
+	ports, release, err := takePorts(ctx, 3)
 	if err != nil {
 		return nil, err
 	}
+	c.releasePorts = release
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release())
+		}
+	}()
 	c.apiPort, c.peerPort = ports[0], ports[1]
 	c.etcdURL = fmt.Sprintf("http://127.0.0.1:%d", ports[2])
 	if c.access, err = newAccess(c.dir, c.apiPort); err != nil {
@@ -117,24 +126,41 @@ const (
 	lastPort  = 32000
 )
 
-// freePorts returns n loopback ports on which nothing listens, all different.
-func freePorts(ctx context.Context, n int) ([]int, error) {
+// takePorts takes n loopback ports on which nothing listens, all different. Until the function that
+// it returns is called, no other cluster is given them, though nothing listens on them before the
+// programs have started, nor while they are stopped: a port is taken by whoever holds the UDP port of
+// the same number.
+func takePorts(ctx context.Context, n int) (ports []int, release func() error, err error) {
 	var listen net.ListenConfig
-	var ports []int
+	var held []io.Closer
+	release = func() (err error) {
+		for _, c := range held {
+			err = errors.Join(err, c.Close())
+		}
+		held = nil
+		return err
+	}
 	for range 100 * n {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		claim, err := listen.ListenPacket(ctx, "udp", address)
 		if err != nil {
-			continue // taken: try another
+			continue // taken by another cluster
 		}
-		// Held until all are found, which is what makes them differ.
-		defer l.Close() //nolint:errcheck // a listener that fails to close is closed with the process
-		ports = append(ports, port)
-		if len(ports) == n {
-			return ports, nil
+		l, err := listen.Listen(ctx, "tcp", address)
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil { // taken by another program
+			_ = claim.Close()
+			continue
+		}
+		held = append(held, claim)
+		if ports = append(ports, port); len(ports) == n {
+			return ports, release, nil
 		}
 	}
-	return nil, fmt.Errorf("no %d free ports between %d and %d on 127.0.0.1", n, firstPort, lastPort)
+	return nil, nil, errors.Join(release(), fmt.Errorf("no %d free ports between %d and %d on 127.0.0.1", n, firstPort, lastPort))
 }
 
 // Kubeconfig returns the path of a kubeconfig with the contexts admin (the
@@ -147,7 +173,7 @@ func (c *Cluster) Access() Access { return c.access }
 // Stop kills both programs and removes the temporary folder, if there is one.
 // Stopping twice is allowed.
 func (c *Cluster) Stop() error {
-	err := errors.Join(c.KillAPIServer(), c.StopEtcd())
+	err := errors.Join(c.KillAPIServer(), c.StopEtcd(), c.releasePorts())
 	c.http.CloseIdleConnections()
 	if c.temporary {
 		err = errors.Join(err, os.RemoveAll(c.dir))
