@@ -52,8 +52,11 @@ func (c cell) worst() float64 {
 	return worst
 }
 
-// String is the time, the median and in brackets the longest if it is another; or what became of
-// the client, with how often if not every time.
+// noise is a difference in seconds that means nothing.
+const noise = 3
+
+// String is the time, the median and in brackets the longest if noise does not explain it; or
+// what became of the client, with how often if not every time.
 func (c cell) String() string {
 	if len(c) == 0 {
 		return ""
@@ -69,11 +72,12 @@ func (c cell) String() string {
 	slices.Sort(took)
 	var parts []string
 	if recovered := slices.DeleteFunc(slices.Clone(took), func(s float64) bool { return s == lasted }); len(recovered) > 0 {
-		median, longest := seconds(recovered[len(recovered)/2]), seconds(recovered[len(recovered)-1])
-		if median != longest {
-			median += " (" + longest + ")"
+		median, longest := recovered[len(recovered)/2], recovered[len(recovered)-1]
+		shown := seconds(median)
+		if longest-median >= noise {
+			shown += " (" + seconds(longest) + ")"
 		}
-		parts = append(parts, median)
+		parts = append(parts, shown)
 	}
 	for _, word := range []string{stale, silent, stopped, died} {
 		switch n := words[word]; {
