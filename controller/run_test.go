@@ -40,8 +40,8 @@ func cache(f *fake) *informer.Informer[*thing] {
 	return informer.New(f, informer.Options[*thing]{Reflector: reflector.Options{Rand: func() float64 { return 0 }}})
 }
 
-// run starts a controller, which runs until the test ends. The one that was started last ends first,
-// because an informer that several of them share ends with the first.
+// run starts a controller, which runs until the test ends. The one that was started last ends
+// first, because an informer that several of them share ends with the first.
 func run(t *testing.T, workers int, does func(ctx context.Context, key string) (time.Duration, error), sources ...controller.Source) *rig {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

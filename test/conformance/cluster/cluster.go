@@ -126,10 +126,10 @@ const (
 	lastPort  = 32000
 )
 
-// takePorts takes n loopback ports on which nothing listens, all different. Until the function that
-// it returns is called, no other cluster is given them, though nothing listens on them before the
-// programs have started, nor while they are stopped: a port is taken by whoever holds the UDP port of
-// the same number.
+// takePorts takes n loopback ports on which nothing listens, all different. Until the function
+// that it returns is called, no other cluster is given them, though nothing listens on them before
+// the programs have started, nor while they are stopped: a port is taken by whoever holds the UDP
+// port of the same number.
 func takePorts(ctx context.Context, n int) (ports []int, release func() error, err error) {
 	var listen net.ListenConfig
 	var held []io.Closer
