@@ -1,53 +1,37 @@
-// Package chart draws the figures of pages as SVG: bars that compare two programs, and a heat map
-// of a table. The pictures follow the reader's choice of light or dark, and no color says anything
-// that the text beside it does not.
+// Package chart draws the figures of pages as SVG: boxes with arrows between them, bars that
+// compare two programs, and a heat map of a table. [Begin] starts every picture of the project, so
+// that all have one style. The pictures follow the reader's choice of light or dark, and no color
+// says anything that the text beside it does not.
+//
+// A page may show a picture at the width of a telephone: 600 units are wide enough to fill it.
 package chart
 
 import (
 	"bytes"
+	_ "embed" // the style
 	"fmt"
 	"html"
 	"strings"
 )
 
-const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">
-<!-- Drawn by %s; do not edit. -->
-<style>
-text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1c2430 }
-.ground { fill: #ffffff }
-.middle { text-anchor: middle }
-.small { font-size: 12px; fill: #45525f }
-.first { fill: #2f6fbf }
-.second { fill: #a3acb8 }
-.heat0 { fill: #d5efdb }
-.heat1 { fill: #eaf3c9 }
-.heat2 { fill: #fdedb3 }
-.heat3 { fill: #fad2a3 }
-.heat4 { fill: #f2ad9b }
-.never { fill: #a4262c }
-.onNever { fill: #ffffff; font-weight: 600 }
-@media (prefers-color-scheme: dark) {
-text { fill: #e8edf3 }
-.ground { fill: #0f141a }
-.small { fill: #b5c0cc }
-.first { fill: #6ea8f0 }
-.second { fill: #66717f }
-.heat0 { fill: #1c4a2b }
-.heat1 { fill: #3a4a1b }
-.heat2 { fill: #574a12 }
-.heat3 { fill: #663f14 }
-.heat4 { fill: #6e2c20 }
-.never { fill: #d9484f }
-.onNever { fill: #ffffff }
-}
-</style>
-<rect class="ground" width="100%%" height="100%%"/>
-`
+//go:embed style.css
+var style string
 
-// begin starts a picture. label is read aloud in place of it, and drawnBy is the command that
-// writes it.
-func begin(b *bytes.Buffer, width, height int, label, drawnBy string) {
-	fmt.Fprintf(b, head, width, height, width, height, html.EscapeString(label), drawnBy)
+const marker = `<marker id="%s" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="11" markerHeight="11" orient="auto">` +
+	`<path class="%s" d="M0 0L10 5L0 10z"/></marker>`
+
+// Begin starts a picture. label is read aloud in place of it, drawnBy is the command that writes
+// it, and more are lines of style that it alone needs.
+func Begin(b *bytes.Buffer, width, height int, label, drawnBy, more string) {
+	label = html.EscapeString(label)
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">
+<!-- Drawn by %s; do not edit. -->
+<title>%s</title>
+<style>
+%s</style>
+<defs>`+marker+marker+`</defs>
+<rect class="ground" width="100%%" height="100%%"/>
+`, width, height, width, height, label, drawnBy, label, style+more, "head", "head", "faultHead", "faultHead")
 }
 
 func text(b *bytes.Buffer, class string, x, y int, s string) {
@@ -66,30 +50,30 @@ type Pair struct {
 }
 
 const (
-	barsWidth, barsLabel, barsValue = 860, 370, 70
-	barHeight, pairHeight           = 11, 34
+	barsWidth, barsLeft, barsValue = 600, 16, 70
+	barHeight, pairHeight          = 12, 58
 )
 
-// Bars draws a pair of bars for each figure. The longer of the two is as long as that of every
-// other pair, because the figures have different units.
+// Bars draws a pair of bars below the name of each figure. The longer of the two is as long as that
+// of every other pair, because the figures have different units.
 func Bars(label, drawnBy string, programs [2]string, pairs []Pair) []byte {
 	var b bytes.Buffer
-	begin(&b, barsWidth, 40+pairHeight*len(pairs), label, drawnBy)
-	x := barsLabel
+	Begin(&b, barsWidth, 44+pairHeight*len(pairs), label, drawnBy, ".first { fill: var(--listing) }\n.second { fill: var(--pale) }\n")
+	x := barsLeft
 	for i, class := range []string{"first", "second"} {
 		rect(&b, class, x, 11, 12, 12)
-		text(&b, "small", x+18, 21, programs[i])
+		text(&b, "", x+18, 22, programs[i])
 		x += 110
 	}
 	for i, p := range pairs {
-		y := 34 + pairHeight*i
-		text(&b, "", 16, y+17, p.Label)
+		y := 58 + pairHeight*i
+		text(&b, "label", barsLeft, y-6, p.Label)
 		longest := max(p.Value[0], p.Value[1])
 		for j, class := range []string{"first", "second"} {
 			top := y + j*(barHeight+2)
-			length := max(2, int(p.Value[j]/longest*(barsWidth-barsLabel-barsValue)))
-			rect(&b, class, barsLabel, top, length, barHeight)
-			text(&b, "small", barsLabel+length+6, top+10, p.Text[j])
+			length := max(2, int(p.Value[j]/longest*(barsWidth-barsLeft-barsValue)))
+			rect(&b, class, barsLeft, top, length, barHeight)
+			text(&b, "", barsLeft+length+6, top+11, p.Text[j])
 		}
 	}
 	b.WriteString("</svg>\n")
@@ -111,22 +95,31 @@ type Row struct {
 	Cells []Cell
 }
 
-const rowHeight, cellWidth, heatLabel = 20, 80, 150
+const rowHeight, cellWidth, heatLabel = 22, 74, 132
 
-// HeatMap draws a table. A column's title has a line for each part between commas.
+const heatStyle = `.heat0 { fill: var(--heat0) }
+.heat1 { fill: var(--heat1) }
+.heat2 { fill: var(--heat2) }
+.heat3 { fill: var(--heat3) }
+.heat4 { fill: var(--heat4) }
+.never { fill: var(--never) }
+.onNever { fill: var(--onNever); font-weight: 600 }
+`
+
+// HeatMap draws a table. A column's title has a line for each word.
 func HeatMap(label, drawnBy string, columns, legend []string, rows []Row) []byte {
 	var b bytes.Buffer
-	top := 46
+	top := 58
 	bottom := top + rowHeight*len(rows)
-	begin(&b, heatLabel+cellWidth*len(columns)+16, bottom+40, label, drawnBy)
+	Begin(&b, heatLabel+cellWidth*len(columns)+16, bottom+42, label, drawnBy, heatStyle)
 	for i, column := range columns {
-		for j, line := range strings.Split(column, ", ") {
+		for j, line := range strings.Fields(strings.ReplaceAll(column, ",", "")) {
 			text(&b, "middle small", heatLabel+cellWidth*i+cellWidth/2, 18+15*j, line)
 		}
 	}
 	for i, row := range rows {
 		y := top + rowHeight*i
-		text(&b, "small", 12, y+14, row.Label)
+		text(&b, "small", 12, y+15, row.Label)
 		for j, c := range row.Cells {
 			field(&b, heatLabel+cellWidth*j, y, cellWidth, c)
 		}
@@ -145,8 +138,8 @@ func HeatMap(label, drawnBy string, columns, legend []string, rows []Row) []byte
 func field(b *bytes.Buffer, x, y, width int, c Cell) {
 	class, onIt := fmt.Sprintf("heat%d", c.Heat), "middle small"
 	if c.Heat == Never {
-		class, onIt = "never", "middle onNever"
+		class, onIt = "never", "middle small onNever"
 	}
 	rect(b, class, x+1, y+1, width-2, rowHeight-2)
-	text(b, onIt, x+width/2, y+14, c.Text)
+	text(b, onIt, x+width/2, y+15, c.Text)
 }

@@ -110,14 +110,7 @@ func TestPerformancePicture(t *testing.T) {
 	}
 	picture := chart.Bars("What relist and client-go need; the tables below have the numbers", "go test ./internal/docs -run TestPerformancePicture -update",
 		[2]string{"relist", "client-go"}, pairs)
-	if *update {
-		if err := os.WriteFile("docs/performance.svg", picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if readText(t, "docs/performance.svg") != string(picture) {
-		t.Error("docs/performance.svg is out of date: run go test ./internal/docs -run TestPerformancePicture -update")
-	}
+	compareWith(t, "docs/performance.svg", picture)
 }
 
 // measured returns a figure of a case in docs/performance.md: of relist, and if client-go has it,
