@@ -20,9 +20,9 @@ var style string
 const marker = `<marker id="%s" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="11" markerHeight="11" orient="auto">` +
 	`<path class="%s" d="M0 0L10 5L0 10z"/></marker>`
 
-// Begin starts a picture. label is read aloud in place of it, drawnBy is the command that writes
-// it, and more are lines of style that it alone needs.
-func Begin(b *bytes.Buffer, width, height int, label, drawnBy, more string) {
+// Begin starts a picture. label is read aloud in place of it, and drawnBy is the command that
+// writes it.
+func Begin(b *bytes.Buffer, width, height int, label, drawnBy string) {
 	label = html.EscapeString(label)
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">
 <!-- Drawn by %s; do not edit. -->
@@ -31,7 +31,7 @@ func Begin(b *bytes.Buffer, width, height int, label, drawnBy, more string) {
 %s</style>
 <defs>`+marker+marker+`</defs>
 <rect class="ground" width="100%%" height="100%%"/>
-`, width, height, width, height, label, drawnBy, label, style+more, "head", "head", "faultHead", "faultHead")
+`, width, height, width, height, label, drawnBy, label, style, "head", "head", "faultHead", "faultHead")
 }
 
 func text(b *bytes.Buffer, class string, x, y int, s string) {
@@ -58,7 +58,7 @@ const (
 // of every other pair, because the figures have different units.
 func Bars(label, drawnBy string, programs [2]string, pairs []Pair) []byte {
 	var b bytes.Buffer
-	Begin(&b, barsWidth, 44+pairHeight*len(pairs), label, drawnBy, ".first { fill: var(--listing) }\n.second { fill: var(--pale) }\n")
+	Begin(&b, barsWidth, 44+pairHeight*len(pairs), label, drawnBy)
 	x := barsLeft
 	for i, class := range []string{"first", "second"} {
 		rect(&b, class, x, 11, 12, 12)
@@ -97,21 +97,12 @@ type Row struct {
 
 const rowHeight, cellWidth, heatLabel = 22, 74, 132
 
-const heatStyle = `.heat0 { fill: var(--heat0) }
-.heat1 { fill: var(--heat1) }
-.heat2 { fill: var(--heat2) }
-.heat3 { fill: var(--heat3) }
-.heat4 { fill: var(--heat4) }
-.never { fill: var(--never) }
-.onNever { fill: var(--onNever); font-weight: 600 }
-`
-
 // HeatMap draws a table. A column's title has a line for each word.
 func HeatMap(label, drawnBy string, columns, legend []string, rows []Row) []byte {
 	var b bytes.Buffer
 	top := 58
 	bottom := top + rowHeight*len(rows)
-	Begin(&b, heatLabel+cellWidth*len(columns)+16, bottom+42, label, drawnBy, heatStyle)
+	Begin(&b, heatLabel+cellWidth*len(columns)+16, bottom+42, label, drawnBy)
 	for i, column := range columns {
 		for j, line := range strings.Fields(strings.ReplaceAll(column, ",", "")) {
 			text(&b, "middle small", heatLabel+cellWidth*i+cellWidth/2, 18+15*j, line)

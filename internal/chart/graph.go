@@ -31,7 +31,7 @@ const lineHeight = 17
 // outside of the picture, or if a line is wider than its box.
 func Graph(label, drawnBy string, width, height int, boxes []Box, arrows []Arrow) ([]byte, error) {
 	var b bytes.Buffer
-	Begin(&b, width, height, label, drawnBy, "")
+	Begin(&b, width, height, label, drawnBy)
 	var taken []image.Rectangle
 	for _, box := range boxes {
 		taken = append(taken, box.Rectangle)
@@ -75,16 +75,15 @@ func parts(path string) []image.Rectangle {
 	var at image.Point
 	for _, p := range part.FindAllStringSubmatch(path, -1) {
 		from := at
-		first, _ := strconv.Atoi(p[2]) // digits
+		to, _ := strconv.Atoi(p[2]) // digits
 		switch p[1] {
 		case "M":
-			second, _ := strconv.Atoi(p[3])
-			at = image.Pt(first, second)
-			continue
+			y, _ := strconv.Atoi(p[3])
+			at, from = image.Pt(to, y), image.Pt(to, y)
 		case "H":
-			at.X = first
+			at.X = to
 		case "V":
-			at.Y = first
+			at.Y = to
 		}
 		all = append(all, image.Rectangle{from, at}.Canon().Inset(-1))
 	}

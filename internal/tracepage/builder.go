@@ -74,15 +74,27 @@ func (b *builder) end() {
 	}
 }
 
+// The clients of a server that was away spread their lists evenly over this time, as package
+// protocol has it. That delay alone can be zero.
+const (
+	spread  = 7 * time.Second
+	noDelay = "backoff 0s"
+)
+
 // machineMarks inserts a mark for each backoff, and for each phase in which the machine was at the
-// end of an instant.
+// end of an instant or had to wait.
 func (b *builder) machineMarks(s *Step) {
 	for i, row := range s.Rows {
 		at := b.first
 		for at < len(b.Marks) && b.Marks[at].at <= row.Time {
 			at++
 		}
-		if last := i+1 == len(s.Rows) || s.Rows[i+1].Time > row.Time; last && row.Phase != b.phase {
+		m := Mark{Kind: "backoff", Text: "backoff " + Clock(row.Delay), Detail: "(" + row.Reason + ")", at: row.Time}
+		waited := row.Reason != "" && m.Text == noDelay
+		if waited && at > b.first && b.Marks[at-1].Kind == "request" {
+			at-- // which follows the delay
+		}
+		if last := i+1 == len(s.Rows) || s.Rows[i+1].Time > row.Time || waited; last && row.Phase != b.phase {
 			after := at
 			for after > b.first && b.Marks[after-1].at == row.Time && (b.Marks[after-1].Kind == "note" || b.Marks[after-1].Kind == "pop") {
 				after-- // the phase belongs to the request or the answer above
@@ -91,8 +103,8 @@ func (b *builder) machineMarks(s *Step) {
 			b.phase = row.Phase
 			at++
 		}
-		if row.Delay > 0 {
-			b.insert(at, Mark{Kind: "backoff", Text: "backoff " + Clock(row.Delay), Detail: "(" + row.Reason + ")", at: row.Time})
+		if row.Reason != "" {
+			b.insert(at, m)
 		}
 	}
 }

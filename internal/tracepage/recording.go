@@ -99,6 +99,13 @@ func New(name string, lines []string, moments []Moment) *Recording {
 	}
 	b.end()
 	b.closeSpans()
+	for i := 1; i < len(r.Marks); i++ {
+		if m, before := &r.Marks[i], r.Marks[i-1]; m.at == before.at {
+			m.At = before.At
+		} else if m.At == Clock(before.at) { // the digits that tell the two apart
+			m.At = target.Duration(m.at.Round(time.Millisecond))
+		}
+	}
 	return r
 }
 

@@ -2,6 +2,7 @@ package tracepage
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -91,5 +92,13 @@ func TestCalls(t *testing.T) {
 	b.came("= OnUpdate default/a@5 -> @6", nil)
 	if got := strings.Join(b.Steps[0].Calls, ", "); got != "OnUpdate default/a@5 -> @6" {
 		t.Errorf("the program's words became %s", got)
+	}
+}
+
+// The longest random delay that the drawing names is that of the machine.
+func TestSpread(t *testing.T) {
+	states, err := os.ReadFile("../../docs/states.md")
+	if row := "| list after an outage, if the watch is answered with 410 | 0s | " + Clock(spread) + " |\n"; err != nil || !strings.Contains(string(states), row) {
+		t.Errorf("docs/states.md lacks %q (%v)", row, err)
 	}
 }

@@ -55,7 +55,7 @@ func request(target string) (text, detail string) {
 	detail = strings.Join(details, " ")
 	switch {
 	case q.Get("sendInitialEvents") == "true":
-		text = "watch with initial events"
+		text, detail = "watch", "sendInitialEvents=true "+detail
 	case q.Get("watch") == "true":
 		text = "watch"
 		if version == "" {
@@ -124,6 +124,9 @@ func (b *builder) stimulus(text string) {
 	case word == "ADDED", word == "MODIFIED", word == "DELETED", word == "raw":
 	case word == "BOOKMARK":
 		m.Kind = "bookmark"
+		if version, annotation, ok := strings.Cut(rest, ` {"metadata":{"annotations":{`); ok {
+			m.Detail = version + " annotation " + strings.TrimSuffix(annotation, "}}}")
+		}
 	case word == "write": // in a trace of a server: what its author does there
 		verb, object, _ := strings.Cut(rest, " ")
 		m, at = Mark{Kind: "write", To: "server", Text: verb, Detail: object}, -1
