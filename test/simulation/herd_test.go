@@ -29,7 +29,7 @@ type herd struct {
 // herds are all that is measured, in the order of the page.
 var herds = []herd{
 	{
-		what: "1,000 reflectors whose server was away for a minute and has compacted: lists in one second", unit: " %", most: 20, times: 10,
+		what: "after an outage, 1,000 reflectors: their lists in one second", unit: " %", most: 20, times: 10,
 		count: func(t *testing.T, seed uint64) int {
 			lists := times(afterOutage(t, seed, "list"))
 			if len(lists) < crowdSize {
@@ -39,7 +39,7 @@ var herds = []herd{
 		},
 	},
 	{
-		what: "the same: those whose first request is no watch", most: 0, times: 10,
+		what: "the same: how many of them do not begin with a watch", most: 0, times: 10,
 		count: func(t *testing.T, seed uint64) (others int) {
 			seen := map[int]bool{}
 			for _, a := range afterOutage(t, seed, "") {
@@ -52,11 +52,11 @@ var herds = []herd{
 		},
 	},
 	{
-		what: "an idle watch, no bookmarks, ended by the server at its timeout: opened again in one hour", most: 11, times: 1,
+		what: "one idle reflector, no bookmarks: watches opened again in an hour", most: 11, times: 1,
 		count: func(t *testing.T, seed uint64) int { return reopened(t, seed, newFleet(seed, 1, 0)) },
 	},
 	{
-		what: "an idle watch, no bookmarks, never ended by the server: opened again in one hour", most: 11, times: 1,
+		what: "the same, and the server never ends a watch", most: 11, times: 1,
 		count: func(t *testing.T, seed uint64) int {
 			f := newFleet(seed, 1, 0)
 			f.endless = true
@@ -64,11 +64,11 @@ var herds = []herd{
 		},
 	},
 	{
-		what: "5,000 idle reflectors opened together, no bookmarks: watches opened again in one second", most: 200, times: 20,
+		what: "5,000 idle reflectors that began together, no bookmarks: watches opened again in one second", most: 200, times: 20,
 		count: func(t *testing.T, seed uint64) int { return reopenedTogether(t, seed, newFleet(seed, 1, 0)) },
 	},
 	{
-		what: "5,000 idle reflectors opened together, with bookmarks: watches opened again in one second", most: 200, times: 20,
+		what: "the same, with bookmarks", most: 200, times: 20,
 		count: func(t *testing.T, seed uint64) int {
 			return reopenedTogether(t, seed, newFleet(seed, 1, time.Minute))
 		},

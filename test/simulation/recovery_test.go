@@ -18,7 +18,8 @@ import (
 // mirror may take to be fresh again.
 type fault struct {
 	name   string
-	row    string // of the page, if several faults share it
+	table  string // of the page
+	row    string // of the table, if several faults share it
 	strike func(*trial)
 
 	// half and all are within how long half of the mirrors, and all of them, are to be
@@ -51,34 +52,43 @@ const (
 	byVerify      = verifyEvery + verifyEvery/10 + 10*time.Second
 )
 
+// The tables of the page. The clock of each starts at another moment.
+const (
+	whenAway     = "when the server is away"
+	whenStruck   = "when requests or connections fail"
+	whenRestored = "when a backup is restored"
+)
+
 // faults are all that is measured, in the order of the page.
 var faults = func() []fault {
 	all := []fault{
-		{name: "connections refused for 60 s, and the server has compacted", strike: refused(time.Minute, true), half: 6 * time.Second, all: 12 * time.Second},
-		{name: "connections refused for 10 s", strike: refused(10*time.Second, false), half: 2 * time.Second, all: 6 * time.Second},
-		{name: "watches answered with 500, six times", strike: answered(apitest.Failure{Verb: "watch", Count: 6, Status: 500}), half: 18 * time.Second, all: 25 * time.Second},
-		{name: "watches answered with 503, six times", strike: answered(apitest.Failure{Verb: "watch", Count: 6, Status: 503}), half: 18 * time.Second, all: 25 * time.Second},
-		{name: "200 and HTML, four times", strike: answered(apitest.Failure{Count: 4, Status: 200, ContentType: "text/html", Raw: []byte("<html>login</html>")}), half: 6 * time.Second, all: 8 * time.Second},
-		{name: "half-open connection, HTTP/1.1, no bookmark so far", strike: frozen(0), half: halfOpenHTTP1, all: halfOpenHTTP1, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP1}},
-		{name: "half-open connection, HTTP/1.1, after a bookmark", strike: frozen(1), half: halfOpenHTTP1, all: halfOpenHTTP1, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP1}},
-		{name: "half-open connection, HTTP/2", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP2}},
-		{name: "half-open connection, WebSocket", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{WatchTransport: transport.WatchWebSocket}},
+		{table: whenAway, name: "connections refused", strike: refused(time.Minute, true), half: 6 * time.Second, all: 12 * time.Second},
+		{table: whenAway, name: "connections refused for 10 s, and no compaction", strike: refused(10*time.Second, false), half: 2 * time.Second, all: 6 * time.Second},
 	}
 	for _, x := range outages {
 		all = append(all, fault{
-			name: x.name + " for 60 s, and the server has compacted", strike: compacted(x.answer), plugin: x.answer == nil, half: x.half, all: x.all,
+			table: whenAway, name: x.name, strike: compacted(x.answer), plugin: x.answer == nil, half: x.half, all: x.all,
 		})
 	}
-	for _, shows := range []bool{true, false} {
+	all = append(all, []fault{
+		{table: whenStruck, name: "watches answered with 500, six times", strike: answered(apitest.Failure{Verb: "watch", Count: 6, Status: 500}), half: 18 * time.Second, all: 25 * time.Second},
+		{table: whenStruck, name: "watches answered with 503, six times", strike: answered(apitest.Failure{Verb: "watch", Count: 6, Status: 503}), half: 18 * time.Second, all: 25 * time.Second},
+		{table: whenStruck, name: "200 and HTML, four times", strike: answered(apitest.Failure{Count: 4, Status: 200, ContentType: "text/html", Raw: []byte("<html>login</html>")}), half: 6 * time.Second, all: 8 * time.Second},
+		{table: whenStruck, name: "half-open connection, HTTP/1.1, no bookmark so far", strike: frozen(0), half: halfOpenHTTP1, all: halfOpenHTTP1, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP1}},
+		{table: whenStruck, name: "half-open connection, HTTP/1.1, after a bookmark", strike: frozen(1), half: halfOpenHTTP1, all: halfOpenHTTP1, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP1}},
+		{table: whenStruck, name: "half-open connection, HTTP/2", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{Protocol: transport.ProtocolHTTP2}},
+		{table: whenStruck, name: "half-open connection, WebSocket", strike: frozen(0), half: halfOpenPing, all: halfOpenPing, throughProxy: true, cfg: transport.Config{WatchTransport: transport.WatchWebSocket}},
+	}...)
+	for _, differs := range []bool{true, false} {
 		for _, behind := range curtains {
 			for _, writes := range []int{3, 30} {
 				f := fault{
-					row:    fmt.Sprintf("backup restored behind %s, the newest object shows it", behind.name),
-					strike: restored(behind, writes, shows), goesBack: true,
+					table: whenRestored, row: behind.name + ", the newest object differs",
+					strike: restored(behind, writes, differs), goesBack: true,
 					half: backToThePast, all: backToThePast,
 				}
-				if !shows {
-					f.row = fmt.Sprintf("backup restored behind %s, the newest object does not show it", behind.name)
+				if !differs {
+					f.row = behind.name + ", the newest object is the same"
 					f.half, f.all, f.verify = byVerify, byVerify, verifyEvery
 				}
 				f.name = fmt.Sprintf("%s, %d writes since", f.row, writes)
@@ -220,15 +230,15 @@ var curtains = []curtain{
 // restored is a server that is taken back to a backup, and is written to before it
 // answers.
 //
-// The newest object shows it where it is not as the backup has it: it was changed, made
-// or deleted after. It does not where the writes since have brought it to the same version
-// again. In both cases the object lost stays as the backup has it.
-func restored(behind curtain, writes int, shows bool) func(*trial) {
+// The newest object differs if it was changed, made or deleted after the backup. It is the
+// same if the writes since the restore have brought it to the same version again. In both
+// cases the object lost stays as the backup has it.
+func restored(behind curtain, writes int, differs bool) func(*trial) {
 	return func(tr *trial) {
 		tr.quiet()
 		backup := tr.srv.ResourceVersion()
 		tr.put(lost, "undone")
-		if shows {
+		if differs {
 			for range 2 + tr.rand.IntN(16) { // with 3 writes the server is behind, with 30 it is ahead
 				tr.write()
 			}
@@ -250,14 +260,14 @@ func restored(behind curtain, writes int, shows bool) func(*trial) {
 		behind.draw(tr)
 		tr.restore(backup)
 		for i := range writes {
-			if i == 2 && !shows {
+			if i == 2 && !differs {
 				tr.put(newest, "the same")
 			} else {
 				tr.write()
 			}
 		}
-		if after := tr.has["default/"+newest]; !shows && after != before {
-			tr.t.Fatalf("the newest object is %v, and was %v: that shows everything", after, before)
+		if after := tr.has["default/"+newest]; !differs && after != before {
+			tr.t.Fatalf("the newest object is %v, and was %v: want the same", after, before)
 		}
 		behind.open(tr)
 	}
@@ -330,23 +340,25 @@ func TestRecovery(t *testing.T) {
 // counts.
 func showRecovery(t *testing.T, results []measured) {
 	t.Helper()
-	table := newTable("recovery", "what happens", "half are fresh within (promised)", "all are (promised)", "watches, requests in the worst minute")
-	rows := 0
-	for i := 0; i < len(faults); rows++ {
-		f, row := faults[i], cmp.Or(faults[i].row, faults[i].name)
-		var half, all time.Duration
-		var watches, requests int
-		for ; i < len(faults) && cmp.Or(faults[i].row, faults[i].name) == row; i++ {
-			if m := &results[i]; len(m.took) > 0 {
-				half, all = max(half, m.median()), max(all, m.worst())
-				watches, requests = max(watches, m.watches), max(requests, m.requests)
+	for i := 0; i < len(faults); {
+		name, rows := faults[i].table, 0
+		table := newTable(name, "what happens", "median (promised)", "longest (promised)", "watches, requests in the worst minute")
+		for ; i < len(faults) && faults[i].table == name; rows++ {
+			f, row := faults[i], cmp.Or(faults[i].row, faults[i].name)
+			var half, all time.Duration
+			var watches, requests int
+			for ; i < len(faults) && cmp.Or(faults[i].row, faults[i].name) == row; i++ {
+				if m := &results[i]; len(m.took) > 0 {
+					half, all = max(half, m.median()), max(all, m.worst())
+					watches, requests = max(watches, m.watches), max(requests, m.requests)
+				}
+			}
+			if all > 0 {
+				table.row(row, fmt.Sprintf("%s (%s)", seconds(half), seconds(f.half)), fmt.Sprintf("%s (%s)", seconds(all), seconds(f.all)), fmt.Sprintf("%d, %d", watches, requests))
 			}
 		}
-		if all > 0 {
-			table.row(row, fmt.Sprintf("%s (%s)", seconds(half), seconds(f.half)), fmt.Sprintf("%s (%s)", seconds(all), seconds(f.all)), fmt.Sprintf("%d, %d", watches, requests))
-		}
+		table.show(t, rows)
 	}
-	table.show(t, rows)
 }
 
 // strike has a fault happen, and fails the test if the mirror had nothing to miss.

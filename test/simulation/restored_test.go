@@ -352,7 +352,7 @@ type restoredMeasured struct {
 func TestRestoredBackups(t *testing.T) {
 	t.Parallel()
 	results := make([]restoredMeasured, len(restorations))
-	table := newTable("restored backups", "the backup is restored", "never right again", "the others: half within", "all within", "requests in a minute, at most")
+	table := newTable("restored backups", "the backup is restored", "never right again", "the others: median", "longest", "requests in the worst minute")
 	t.Cleanup(func() {
 		for i, what := range restorations {
 			if m := &results[i]; len(m.took)+m.never > 0 {
