@@ -44,23 +44,8 @@ var pages = []struct {
 	{"docs/reading-traces.md", []step{
 		{command: "go run ./cmd/relist replay --html testdata/watch-refused.txt > refused.html"},
 	}},
-	{"docs/incidents/1-idle-websocket.md", []step{
+	{"docs/incidents/README.md", []step{
 		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/1-idle-websocket.txt > beside.html"},
-	}},
-	{"docs/incidents/2-closed-channel.md", []step{
-		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/2-closed-channel.txt > beside.html"},
-	}},
-	{"docs/incidents/3-too-large.md", []step{
-		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/3-too-large.txt > beside.html"},
-	}},
-	{"docs/incidents/4-idle-resource.md", []step{
-		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/4-idle-resource.txt > beside.html"},
-	}},
-	{"docs/incidents/5-tombstone.md", []step{
-		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/5-tombstone.txt > beside.html"},
-	}},
-	{"docs/incidents/6-initial-events.md", []step{
-		{command: "go run ./cmd/relist replay --html docs/incidents/testdata/beside/6-initial-events.txt > beside.html"},
 	}},
 	{"docs/smallest-client.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --rate 1", prints: "faults http"},
