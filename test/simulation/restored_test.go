@@ -47,17 +47,17 @@ const foundWithin = 10 * time.Second
 // restorations are the rows of the table, in the order of the page.
 var restorations = []restoration{
 	{name: "before the first list", when: heldAt("list", false), found: true},
-	{name: "between two pages of the first list, connections break", when: heldAt("page", false), found: true},
-	{name: "between two pages of the first list, no connection breaks", when: heldAt("page", true)},
-	{name: "between list and watch, connections break, the newest objects written again", when: heldAt("watch", false), again: true, found: true},
+	{name: "between two pages, connections break", when: heldAt("page", false), found: true},
+	{name: "between two pages, no connection breaks", when: heldAt("page", true)},
+	{name: "between list and watch, connections break, written again", when: heldAt("watch", false), again: true, found: true},
 	{name: "between list and watch, no connection breaks", when: heldAt("watch", true)},
-	{name: "between list and watch, no connection breaks, the newest objects written again", when: heldAt("watch", true), again: true},
-	{name: "during a watch, behind a proxy that ends it cleanly", when: duringWatch, found: true},
-	{name: "during a watch, behind a proxy that ends it cleanly, the newest objects written again", when: duringWatch, again: true, found: true},
-	{name: "during a watch, behind a proxy that ends it cleanly, the newest object deleted before", when: duringWatch, gone: true, found: true},
-	{name: "away for 1 s, the newest objects written again", when: whileAway(time.Second), again: true, found: true},
-	{name: "away for 60 s, the newest object deleted before", when: whileAway(time.Minute), gone: true, found: true},
-	{name: "while no process runs, which then resumes a saved copy; the newest objects written again", when: whileStopped, again: true, found: true},
+	{name: "between list and watch, no connection breaks, written again", when: heldAt("watch", true), again: true},
+	{name: "during a watch, a clean end", when: duringWatch, found: true},
+	{name: "during a watch, a clean end, written again", when: duringWatch, again: true, found: true},
+	{name: "during a watch, a clean end, deleted", when: duringWatch, gone: true, found: true},
+	{name: "away for 1 s, written again", when: whileAway(time.Second), again: true, found: true},
+	{name: "away for 60 s, deleted", when: whileAway(time.Minute), gone: true, found: true},
+	{name: "while no process runs, then a saved copy; written again", when: whileStopped, again: true, found: true},
 }
 
 // heldAt restores while the first request of a verb is on its way.
