@@ -86,18 +86,36 @@ For readers of package ` + "`protocol`" + `, and for looking up what relist does
 
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
-The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching, which includes
-"opening": the watch was sent and is not answered. An arrow of the drawing is an input that leads to another phase, and a box lists inputs
-that do not. [The glossary](glossary.md#the-reflector) has the words. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells
-the machine which objects it holds.
+The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching. The drawing has a box
+of its own for a watch that was sent and is not answered: opening. An arrow is an input that leads to another phase, and a box lists the
+inputs that do not. These words of the drawing need a meaning; [the glossary](glossary.md#the-reflector) has those of the tables.
 
-Each row shows one step, or several steps with the same result, and has an anchor (states.md#w4). Before it, the resume version is 100 and
-nothing is wrong, unless the section or the row says otherwise. "Next" names the next phase and what changes in the machine's memory:
+| in the drawing | meaning | rows |
+| --- | --- | --- |
+| too many lately | six requests came within a few seconds, so the next one waits | [w10](#w10), [e24](#e24) |
+| older; rolled back | an answer is older than the copy: perhaps a backup was restored | [l8](#l8), [h3](#h3) |
+| repeated | the machine has to know whether this is still the same server: the watch has to send the last events again, and sends one of them | [p1](#p1) |
+| other events | the watch sends something else, so the server has another history | [p3](#p3) |
+| unrepeatable | the server no longer has these events | [p6](#p6) |
+| checks; checked | the machine asks for one object instead, exactly at a version; the answer comes, and no list has to follow | [h1](#h1), [h2](#h2) |
+| storage differs | such an answer contradicts the list before it, so another list would not help | [a3](#a3) |
+| asks; answers | a refetch of a quarantined object is sent; its answer comes | [q1](#q1), [r1](#r1) |
+| compares | a verification: the server's metadata is compared with the sink | [d2](#d2) |
+| differs | the verification has found more than a hundred differences | [d9](#d9) |
+| repair | a list, because a refetch cannot help | [n1](#n1) |
+| sink refuses | the queue, store or database has not taken a change or a list | [l14](#l14) |
+| ended at once | the watch ended before it had been open for 10 seconds | [e17](#e17) |
+| state complete; no initial events | the end of the initial events came; it did not come | [s3](#s3), [s10](#s10) |
+
+Each row of a table below shows one step, or several steps with the same result, and has an anchor (states.md#w4). Before the step, the
+resume version is 100 and nothing is wrong, unless the section or the row says otherwise. If the sink has the methods of
+[` + "`" + `Holder` + "`" + `](../reflector/sink.go), the machine knows which objects the sink holds. "Next" names the next phase and what changes in the
+machine's memory:
 
 | next | meaning |
 | --- | --- |
 | resume 120 | the resume version becomes 120 |
-| consistent next | lists ask for the most recent state until one of them succeeds |
+| consistent next | lists ask for the most recent state (they are "consistent") until one of them succeeds |
 | distrusted | the server may have been restored from a backup, so relist decodes every object of the next list |
 | ` + "`" + `b` + "`" + ` quarantined | the sink may lack the latest state of ` + "`" + `b` + "`" + ` |
 | ` + "`" + `b` + "`" + ` released | the sink has the latest state of ` + "`" + `b` + "`" + `, or ` + "`" + `b` + "`" + ` is gone |
@@ -105,8 +123,8 @@ nothing is wrong, unless the section or the row says otherwise. "Next" names the
 | repair list in 1s | the machine lists then, because a refetch cannot help |
 | unverified; verified | whether a history check is pending |
 
-The effects are requests ([queries](#requests)), changes of the sink, and reports, but for those that the rest of the row implies. Delays
-are without their random part ([Jitter](#jitter)).
+The effects are requests ([queries](#requests)), changes of the sink, and reports. An effect that follows from the rest of the row is left
+out. Delays are without their random part ([Jitter](#jitter)).
 
 | effect | meaning |
 | --- | --- |
