@@ -15,12 +15,12 @@
 // A watch is a position in a window, and queues nothing. If the window moves past the position, the
 // server closes the watch. The bytes of an object are encoded once, when it is committed.
 //
-// Each state of an object is in memory once, as long as a list or a window can reach it, and once
-// more in protobuf if a client asked for that. Each replica adds pointers to the states. A request
-// needs little memory. A list needs a slice of pointers, and 128 KB of encoded objects at a time:
-// 20,000 Pods of 8 KB take 160 MB in the storage, and 1.2 MB for each list. A watch needs one batch
-// of at most 32 events, however slow its client is. For a frozen replica, the storage keeps all
-// that was superseded later.
+// While a list or a window can reach a state of an object, it is in memory once, and once more in
+// protobuf if a client asked for that. Each replica adds pointers to the states. A request needs
+// little memory. A list needs a slice of pointers, and 128 KB of encoded objects at a time: 20,000
+// Pods of 8 KB take 160 MB in the storage, and 1.2 MB for each list. A watch needs one batch of at
+// most 32 events, however slow its client is. While a replica is frozen, the storage also keeps the
+// states that have been replaced since.
 //
 // # Intended use
 //
@@ -59,7 +59,7 @@
 //
 // The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, and protobuf for
 // built-in types and for metadata. kubectl's get, describe, apply, create, patch, label, annotate,
-// replace, diff, wait and delete work. A strategic merge patch is a merge patch; one with lists is
-// refused. kubectl get prints the names and ages of objects, and how many values ConfigMaps have.
-// kubectl's scale, explain, logs and exec do not work.
+// replace, diff, wait and delete work. A strategic merge patch is taken for a merge patch, and
+// refused if it has lists. kubectl get prints the names and ages of objects, and how many values
+// ConfigMaps have. kubectl's scale, explain, logs and exec do not work.
 package apitest

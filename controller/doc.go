@@ -15,13 +15,13 @@
 //	)
 //
 // Each [Source] is an informer and a rule that makes keys of a change. The keys go into a [Queue].
-// The workers take them from there, and never two workers have one key. The function that they
+// The workers take them from there; only one worker at a time has a key. The function that they
 // call, [Reconcile], looks at the whole state of the key and makes the world agree with it. It is
 // not told what has changed, because several changes of a key are one.
 //
 //	informer   a change of the store
 //	Source     the keys that it concerns
-//	Queue      each key once; live changes before the first list; failed keys after a delay
+//	Queue      each key once; keys of the watch before keys of the first list; failed keys after a delay
 //	Reconcile  reads the stores, and writes
 //
 // Begin with [Run] and [Reconcile]. [Queue] can be used alone.

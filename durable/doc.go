@@ -7,8 +7,8 @@
 // point has a version, and it names the keys whose rows may be wrong: the unsure keys. For every
 // other key, the rows are what the server had at that version. This stays true whatever happens to
 // the program, to the database or to the server. A program that is killed continues from there, and
-// lists nothing if the server still has that version. If the last commits are lost, rows and point
-// go back together, and the server sends the difference again.
+// lists nothing if the server still has that version. If a database loses its last commits, their
+// rows and their points are lost together, and the server sends the changes again.
 //
 // A [Mirror] is one resource and its copy. It drives a reflector, collects changes into
 // transactions, and writes lists while they arrive. The packages sqlite and postgres beside it have

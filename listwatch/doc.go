@@ -13,13 +13,13 @@
 //	}
 //
 // A list is decoded object by object while its bytes arrive; the whole body is never in memory.
-// source.EachKnown hands the objects over in parts, so that not even they are. Each object is
-// allocated by itself, so a kept object keeps no other object alive. A transform runs before an
-// object is kept. Strings that many objects contain (names, labels, images) are in memory once,
-// within a bound, and so are the values under managedFields. [Options.ShareParts] extends this to
-// other parts of objects. The program must not change objects, as with every cache. [Options] can
-// drop members before they are decoded. source.EachKnown does not decode an object again if its
-// caller has the same version.
+// source.EachKnown hands the objects over in parts, so that all objects need not be in memory
+// either. Each object is allocated by itself, so a kept object keeps no other object alive. A
+// transform runs before an object is kept. Strings that many objects contain (names, labels,
+// images) are in memory once, within a bound, and so are the values under managedFields.
+// [Options.ShareParts] extends this to other parts of objects. The program must not change objects,
+// as with every cache. [Options] can drop members before they are decoded. source.EachKnown takes
+// an object from its caller, and does not decode it, if the caller has it in the same version.
 //
 // An object that cannot be decoded does not end the list or the stream. The list or the
 // event then contains a [source.ObjectError] with the object's key, if the key can be read from

@@ -53,7 +53,7 @@ func (m *Machine) wakeBeside() (at time.Time) {
 // conclude does what follows from the state after a step, whatever the input was. Each of its rules
 // depends on several things that change in many places, so it is applied after each step:
 //
-//   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
+//   - A saved copy counts as the first list once a watch from its version is open, and no answer to a question has to come first.
 //   - If the resume version has reached the version of a verification's list, the sink can be compared with that list.
 func (m *Machine) conclude(now time.Time) {
 	m.syncSaved(now)

@@ -17,9 +17,9 @@
 // machine sees a [Failure] with a [Reason], and an [Item] with the metadata of an object.
 //
 // There are four phases: waiting, listing, streaming (the state comes as the first events of a
-// watch) and watching. A field that is only valid in one phase is a field of that phase. While a
-// watch is open, the machine may send other requests: it refetches single objects, it checks that
-// the server still has the same history, and it compares everything with the server periodically.
+// watch) and watching. Each phase has the fields that mean something in it alone. While a watch is
+// open, the machine may send other requests: it refetches single objects, it checks that the server
+// still has the same history, and it compares everything with the server periodically.
 //
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
@@ -31,7 +31,8 @@
 //	fold.go         what the machine wants to know of a list
 //	backoff.go      how long to wait after a failure, and how many requests a minute may have
 //	idle.go         when a watch that brings nothing is given up
-//	reason.go       why requests end, and what follows; version.go: which versions move the resume version
+//	reason.go       why a request ends, and what follows
+//	version.go      which versions move the resume version
 //	health.go       what others see, with status.go
 //
 // These are the conversation. Without the guests that follow, it is a client of a server that sends

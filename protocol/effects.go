@@ -68,7 +68,7 @@ type (
 	// Collect keeps an initial event, because the Replace that follows needs it.
 	Collect struct{}
 
-	// Apply gives a change to the sink: that of the event, or of the answer to the refetch.
+	// Apply gives the sink the change that the event has brought, or the answer to the refetch.
 	Apply uint8
 
 	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and
@@ -93,8 +93,8 @@ const (
 	Resumed
 )
 
-// News is what a [Backoff] says about an outage: a time in which requests fail. It is not reported
-// for each delay.
+// News is what a [Backoff] says about an outage, a time in which requests fail. Most delays say
+// nothing new.
 type News uint8
 
 // What a Backoff can say.

@@ -19,7 +19,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 			m.notRepeated(now, err)
 			return
 		case repeated:
-			return // it says nothing about what the server has sent since
+			return // a repetition is not news, so it is no sign of life
 		}
 		m.idle.signOfLife(m.rules, now, p)
 		p.progress = true
@@ -151,8 +151,8 @@ func (m *Machine) event(now time.Time, e *Seen) {
 }
 
 // passEvent moves the resume version past an event, unless it is one of the objects that a watch
-// without a version begins with, because these come in no order. The event joins [recent] only now,
-// because a server is asked to repeat only events that the resume version has passed.
+// without a version begins with, because these come in no order. Only then does [recent] get the
+// event, because a server has to repeat only events that the resume version has passed.
 func (m *Machine) passEvent(typ object.EventType, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
 	if err == nil && object.IsComparable(m.resume) && resume != m.resume {

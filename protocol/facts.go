@@ -14,10 +14,10 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick says that it is the time that Wake returned, or later. Each field is the time of the
-	// last byte of one open request; Main is that of the list or the watch. A field is the current
-	// time if a message of the request still waits for the driver, and zero if the request is not
-	// open or has brought nothing.
+	// Tick says that the time which Wake returned has come. Each field says when the last byte of
+	// one open request came; Main is that of the list or the watch. If a message of the request
+	// still waits for the driver, the field is the current time. If the request is not open, or has
+	// brought nothing, the field is zero.
 	Tick struct{ Main, Refetch, Verification time.Time }
 
 	// Listed says that the whole list has come. If Failure has a reason, it did not come.
@@ -26,9 +26,9 @@ type (
 		Failure Failure
 	}
 
-	// Opened says that the server has accepted the watch. Reconnected says that this is the first
-	// one since a list, and that the connection over which that list came was closed before: the
-	// server may have been started again in between.
+	// Opened says that the server has accepted the watch. Reconnected says that a list came before
+	// this watch, and that its connection was closed in between: the server may have been started
+	// again.
 	Opened struct{ Reconnected bool }
 
 	// Seen says that the stream delivered an event; an ERROR is an [Ended]. It is a pointer, and
@@ -85,7 +85,7 @@ type (
 	// Took or Refused is the next input.
 	Took struct{}
 
-	// Refused says that the sink returned an error for it.
+	// Refused says that the sink returned an error for the Apply or the Replace.
 	Refused struct{ Err error }
 
 	// Stopped says that everything that was open is closed. The next Tick continues from there.

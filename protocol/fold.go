@@ -7,7 +7,7 @@ type Sum struct {
 	Version string
 	Pages   int
 	Items   int    // the number of objects that can be used
-	Recent  recent // the newest of these objects; if a later page may be of another history, only of the pages before it
+	Recent  recent // the newest of these objects; if a later page came over another connection, only of the pages before
 
 	// Reconnected: see [Fold.Reconnected].
 	Reconnected bool
@@ -41,9 +41,9 @@ func (f *Fold) NeedsHeld() bool { return f.reuse }
 
 // Item takes an item that can be used.
 //
-// If some items were taken from the sink, the other items show whether the server's storage rolled
-// back. An item that is not newer than the resume version must be what the sink holds. If the sink
-// holds another version of it, the storage rolled back.
+// A list that reuses objects of the sink has to agree with the sink: an item that is not newer than
+// the resume version must be what the sink holds. If it is another version, the server's storage
+// rolled back.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
@@ -57,9 +57,8 @@ func (f *Fold) Item(item Item) {
 }
 
 // Reconnected is called if the connection of the first page was closed, and the next items come
-// over a new one. The server may have been started again in between. If its storage was restored
-// from a backup then, the earlier items are of another history. So the history check asks about
-// them.
+// over a new one. In between, the server's storage may have been restored from a backup. The
+// earlier items are then of another history, so the history check asks about them.
 func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 
 func (f *Fold) recent(item Item) {
@@ -68,7 +67,7 @@ func (f *Fold) recent(item Item) {
 	}
 }
 
-// Anonymous takes an item that can be used and that has no readable metadata.
+// Anonymous takes an item that can be used although its metadata cannot be read.
 func (f *Fold) Anonymous() { f.sum.Items++ }
 
 // Bad takes an item that cannot be used. If the sink holds the same object, Bad returns true: the

@@ -15,10 +15,10 @@ type health struct {
 	// version is gone. It is zero once the watch has brought something.
 	failingBefore time.Time
 
-	opened time.Time // when the server accepted the last watch; zero once that is longer ago than the constant healthy
+	opened time.Time // when the server accepted the last watch; zero once that watch is healthy
 
 	outage outage // since is zero if there is none
-	last   outage // the one that the last watch has ended, unless that watch is healthy
+	last   outage // the outage that the last watch has ended; zero once that watch is healthy
 }
 
 // outage is a time in which requests fail.
@@ -53,9 +53,9 @@ func (m *Machine) fail(now time.Time, failure Failure) {
 	m.emit(Failing{failure.Err})
 }
 
-// watchAccepted ends an outage, except in two cases: no list has come since the outage began, so
-// the server may still say that the version of the watch is gone; or an earlier watch seemed to end
-// this outage, and failed.
+// watchAccepted ends an outage, unless the watch may still fail. It may if no list has come since
+// the outage began, because the server may then say that the version is gone. It also may if an
+// earlier watch seemed to end this outage, and failed.
 func (m *Machine) watchAccepted(now time.Time) {
 	h := &m.health
 	h.opened = now

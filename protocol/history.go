@@ -17,28 +17,30 @@ import (
 // has reached that version. After that, the watch looks normal, and the sink has objects of two
 // histories.
 //
-// When it starts: another server may answer from now on ([history.mayBeAnotherServer]), or may have
-// answered since a list started ([history.suspectList]). The server is then unverified.
+// When it starts: a watch has ended, and another server may answer from now on
+// ([history.mayBeAnotherServer]). Or the connection of a list was closed before the watch after it
+// was open, so the list may come from another server ([history.suspectList]). The server is then
+// unverified.
 //
 // What is checked:
 //
-//   - If events have come since the last bookmark or list, the next watch starts before the last of them, and the server must send
-//     exactly these events again. That costs no request. If the events are the same, the server's history has everything that the sink
-//     has, because the last of these events moved the resume version.
+//   - If events have come since the last bookmark or list, the next watch starts before the last of them, four at most, and the server
+//     must send exactly these events again. That costs no request. If the server does, its history has everything that the sink has, because the
+//     last of these events moved the resume version.
 //   - If these events do not come soon, or if there are none, the machine asks the server for the newest object that it knows, exactly
 //     at the resume version. If that object was deleted, the machine also asks for the newest object that was not.
-//   - If the server no longer has the events, but has the resume version, its watch cache may have started with the backup. The machine
-//     then asks for all states that it knows. It does so, too, if a list may be of another history.
+//   - If the server no longer has these events, its watch cache may have been filled after the restore. The machine then asks about all
+//     states that it knows. It also does so if a list may be of another history.
 //
-// When it ends: the events or the answers are the same, and the server is verified; or one of them
-// differs, and the machine lists.
+// When it ends: all events or answers are as expected, and the server is verified. Or one of them
+// is not, and the machine lists.
 //
 // The check does not notice a restored backup if the last events, or these objects, are the same in
 // both histories. Only a verification ([Rules.Verify]) notices that, because nothing else in the
 // API distinguishes the two servers.
 //
-// A parameter resume is always the machine's resume version of that moment. A history emits nothing
-// and changes no phase, but for p.repeats in isRepetition.
+// A parameter resume is always the machine's resume version of that moment. A history emits no
+// effect. It changes nothing of a phase except p.repeats, in isRepetition.
 type history struct {
 	rules *Rules
 	recent
@@ -55,19 +57,18 @@ type unverified struct {
 	suspicion suspicion
 
 	at       time.Time // when to ask. It counts only while a watch is open and no request for a key is in flight, see beside.go; each watch that opens sets it
-	failures int       // how often in a row a question got no answer, or got an answer that no list can help with
+	failures int       // questions in a row that got no answer, or an answer that no list can help with
 	behind   bool      // the last answer was older than the question
 }
 
-// suspicion is what the answers are to settle, and so what follows if one of them is not what was
-// known.
+// suspicion says why the machine asks. It decides what follows if an answer is not what was known.
 type suspicion uint8
 
 const (
 	ofServer     suspicion = iota // another server may answer; if it has another history, a list brings what it has
 	ofList                        // a list has come because of another history, and the storage may differ from that list
-	ofStorage                     // it differs, so no list helps until the API server is started again
-	ofNextServer                  // it has differed, and another server may answer since; a list may help now
+	ofStorage                     // the storage differs, so no list helps until the API server is started again
+	ofNextServer                  // the storage has differed, but another server may answer now, so a list may help
 )
 
 // listHelps reports whether a list is what follows if an answer is not what was known.
@@ -81,21 +82,21 @@ type repetition struct {
 
 const (
 	// After a watch has opened, the machine waits between checkAfter and checkAfter + checkSpread,
-	// and then asks. So the questions of many clients do not come together, nor do the lists that
-	// follow if the events of a watch are not those that were expected.
+	// and then asks. This spreads the questions of many clients. checkSpread also spreads their
+	// lists, if their watches do not repeat the expected events.
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
 	// If a list has come because the server showed another history, the machine asks whether the
-	// storage agrees with the list. It asks at most once in checkListEvery. That is enough: if each
-	// list is older than what was seen before, and each watch ends with 410, another list follows
-	// without a question. If the storage has disagreed with a list, the machine asks about the next
-	// list without this limit.
+	// storage agrees with the list. It asks at most once in checkListEvery. More questions are not
+	// needed: if the server keeps sending old lists, and ends each watch with 410, the next list
+	// follows without a question. If the storage has disagreed with a list, this limit does not
+	// hold for the next list.
 	checkListEvery = 30 * time.Second
 
-	// An answer that is older than the question may be that of a replica that is behind for a
-	// moment. So the machine asks once more after checkAgain. A server that is asked for one key
-	// exactly at a version gives no such answer: it reads its storage.
+	// If an answer is older than the question, it may come from a replica that is behind for a
+	// moment. So the machine asks once more after checkAgain. If a question names a key, the server
+	// reads its storage, which is never behind.
 	checkAgain = 5 * time.Second
 
 	// mostQuestions is how many questions there are at most, if another server may answer again and
@@ -104,8 +105,8 @@ const (
 )
 
 // suspect records that another server may answer from now on. If the server is unverified already,
-// the earlier questions stay, because what has come since they were asked may be of another
-// history.
+// the open questions stay: what has come since the first of them may be of another history, so a
+// question about it alone would prove nothing.
 func (h *history) suspect(resume string) {
 	u := h.unverified
 	if !object.IsComparable(resume) {
@@ -128,10 +129,10 @@ func (h *history) suspect(resume string) {
 	}
 }
 
-// suspectList records that a list, or the first pages of it, may be of another history than what
-// has come since. The machine then asks for all states that it knows, because no watch repeats
-// events, and one object may have the same version in both histories by chance. If the server is
-// unverified already, the open questions are about that list.
+// suspectList records that a list, or its first pages, may be of another history than what came
+// after. The machine then asks about all states that it knows. There are no events yet that a watch
+// could repeat, and one object alone may have the same version in both histories by chance. If the
+// server is unverified already, the open questions are about that list.
 func (h *history) suspectList(resume string) {
 	if h.unverified != nil {
 		return
@@ -141,9 +142,9 @@ func (h *history) suspectList(resume string) {
 	}
 }
 
-// listed takes a list that the sink has. The list answers all questions, except in two cases: it
-// has come because the server showed another history, and the storage may still differ from it; or
-// some of its pages may be of another history.
+// listed takes a list that the sink has. After it no question is open, except in two cases. The
+// list has come because the server showed another history: then the storage may still differ from
+// it. Or some of its pages may be of another history.
 func (h *history) listed(sum Sum, otherHistory bool) {
 	h.recent, h.unverified = sum.Recent, nil
 	switch {
@@ -179,9 +180,8 @@ func (h *history) begin(resume string) (version string, repeats repetition) {
 }
 
 // opened sets the time of the next question, because a watch is open now. If a saved copy waits for
-// the answer, and the watch repeats nothing, the machine asks immediately. No delay has to spread
-// the questions of many programs then, because this program has just started, and others started at
-// other times.
+// the answer, and the watch repeats nothing, the machine asks immediately. These questions need no
+// delay that spreads them, because programs start at different times.
 func (h *history) opened(now time.Time, copyWaits bool) {
 	switch u := h.unverified; {
 	case u == nil:
@@ -213,8 +213,8 @@ func (h *history) ask(now time.Time) question {
 	return u.questions[0]
 }
 
-// answered takes the answer to a question. If it proves that the server has another history, the
-// error says so. If that is errStorageDiffers, no list helps; otherwise a list must follow.
+// answered takes the answer to a question. If the answer proves another history, answered returns
+// an error. If that error is errStorageDiffers, no list helps; otherwise a list must follow.
 func (h *history) answered(now time.Time, resume string, a *refetch, in Refetched) error {
 	u := h.unverified
 	if u == nil {
@@ -232,7 +232,7 @@ func (h *history) answered(now time.Time, resume string, a *refetch, in Refetche
 	case behind:
 		return h.differs(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
 	case forgotten && object.Older(q.at, resume):
-		// If no event has changed the object since, it must still be there as it was.
+		// Unless an event has changed the object since, it must be the same at the resume version.
 		u.questions = slices.Concat([]question{{q.known, resume}}, u.questions[1:])
 		h.later(now)
 	case forgotten:
@@ -284,9 +284,9 @@ func (h *history) differs(now time.Time, err error) error {
 }
 
 // isRepetition takes an event of a watch that has to repeat the last events, and reports whether
-// the sink does not need it. If another event should have come, the error is the proof of another
-// history. An object at or before the version at which the watch began says nothing, nor does a
-// bookmark before the event that has to come next.
+// the sink does not need it. If another event should have come, the error proves another history.
+// Two events prove nothing: an object that is not newer than the version at which the watch began,
+// and a bookmark that is older than the event that has to come next.
 func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 	meta, left := e.Item.Meta, p.repeats.left
 	if len(left) == 0 || !object.IsComparable(meta.ResourceVersion) {
@@ -312,7 +312,8 @@ func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 
 // unrepeatable reports whether a watch has ended because the server no longer has the events that
 // the watch has to repeat. Some servers say so by 410, and some end the watch immediately, see
-// [short]. The next watch begins at the resume version, and more is asked for beside it.
+// [short]. The next watch then begins at the resume version, and the machine asks about all states
+// that it knows.
 func (h *history) unrepeatable(now time.Time, resume string, p *watching, reason Reason) bool {
 	forgotten := reason == Expired || reason == Closed && p.empty(now)
 	if !forgotten || len(p.repeats.left) == 0 {
@@ -328,8 +329,8 @@ func (h *history) unrepeatable(now time.Time, resume string, p *watching, reason
 // verified reports whether the server is known to have the history of the sink's objects.
 func (h *history) verified() bool { return h.unverified == nil }
 
-// awaitsAnswer reports whether a saved copy must wait for an answer. If a question fails, it does
-// not wait for the answer to the next.
+// awaitsAnswer reports whether a saved copy must wait for an answer. After a question has failed,
+// the copy does not wait any longer.
 func (h *history) awaitsAnswer() bool { return h.unverified != nil && h.unverified.failures == 0 }
 
 // saved adds to a point what another machine needs to check the history.
@@ -356,9 +357,9 @@ func (h *history) resumeSaved(p Point) {
 	h.suspect(p.Version)
 }
 
-// errStorageDiffers is reported if a list has come from a server that has shown another history,
-// and the server's storage has something else than the list. If the storage of etcd alone was
-// restored, a running API server takes such a list from its watch cache, and no list helps until
-// that server is started again. A 410 to a question does not settle it then, because the sink still
-// has objects of the old history. The machine asks again, as of the resume version.
+// errStorageDiffers is reported if a server has shown another history, and its storage differs from
+// the list that followed. That happens if etcd was restored and the API server was not started
+// again: it still lists from its watch cache, so no list helps. A 410 is then no answer to a
+// question, because the sink still has objects of the old history. The machine asks again, as of
+// the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")

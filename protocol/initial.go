@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxDelay is the longest idle time among initial events. It is also the longest wait for their
-	// end, once an event has come that is not an initial event. Some proxies lose the bookmark that
+	// maxDelay is the longest idle time among initial events. Once an event has come that is not an
+	// initial event, their end must come within the same time. Some proxies lose the bookmark that
 	// ends the initial events. Then nothing comes any more, or only later changes:
 	// https://github.com/kubernetes/kubernetes/issues/140890.
 	maxDelay = 30 * time.Second
@@ -112,7 +112,7 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		return
 	case what == report:
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
-	case what == cut && !p.open: // nobody has answered, so it says nothing about initial events
+	case what == cut && !p.open: // no server has answered, so the next one may know initial events
 	default: // refused, or cut while open; newest and rejected that led to nothing above
 		m.lists.incompleteStreams++
 	}

@@ -245,10 +245,9 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 // list has items without a name, because an object that seems to be missing may be one of these
 // items. Before the first list there is nothing to keep, unless the sink says what it held before.
 //
-// The sink loses an object that still exists if two things come together: the item of the object
-// has a name but cannot be used, and the sink does not say what it holds. A refetch then brings the
-// object back. If the sink kept every object that the list lacks instead, it would also keep
-// deleted objects.
+// If an item has a name but cannot be used, and the sink does not say what it holds, the sink loses
+// that object until a refetch brings it back. The alternative is worse: a sink that keeps every
+// object that the list lacks also keeps deleted objects.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
@@ -312,16 +311,16 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 	m.sync(now)
 }
 
-// relist gives the resume version up, and lists after the backoff of an answer: a list is one, also
-// if the watch reached nobody.
+// relist gives the resume version up, and lists after a delay. The delay is that of a server that
+// answers, even if the watch reached no server, because a list costs the server something.
 //
 // If the last list came back at the version that the machine had asked for, and the server cannot
 // watch from that version, then the same request would bring the same version again. So the next
 // list asks for the most recent state.
 //
-// If a watch is refused with 410 after an outage, so are the watches of other clients, and all
-// clients list. They spread these lists evenly. If such a list fails, it is repeated after an
-// ordinary backoff.
+// If a watch is refused with 410 after an outage, so are the watches of other clients, and all of
+// them list. So the delay of this list is random, which spreads the lists. If the list fails, it is
+// repeated after an ordinary backoff.
 func (m *Machine) relist(now time.Time, failure Failure) {
 	if (failure.Reason == Expired || failure.Reason == EmptyWatches) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
 		m.mostRecentNext = true

@@ -19,7 +19,7 @@ type Machine struct {
 
 	resyncAt time.Time // zero before the first list; always zero if there are no resyncs
 
-	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
+	wantedTicket, servedTicket int // tickets number the calls of Relist: the newest call, and the newest that has got its list
 
 	// The guests: what is done beside the conversation, see beside.go. saved.go, the fourth, has
 	// nothing to remember.
@@ -35,8 +35,8 @@ type position struct {
 	// is in quarantine. The next watch begins there. It is empty before the first list.
 	resume string
 
-	// mostRecentNext: the next list asks for the most recent state. The server could not list at
-	// the resume version, or could not watch from the version of its list.
+	// mostRecentNext: the next list asks for the most recent state, because a list at a version has
+	// failed or has not helped.
 	mostRecentNext bool
 
 	// distrusted: the server's storage rolled back, or may have, and the sink still holds objects
@@ -106,7 +106,8 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 // emit adds an effect to those of the step.
 func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 
-// tick does what is due. The resync comes last, because the next input is the sink's answer.
+// tick does what is due. The resync comes last, because what the sink is given is the last effect
+// of a step.
 func (m *Machine) tick(now time.Time, heard Tick) {
 	resync := due(now, m.resyncAt)
 	if resync {

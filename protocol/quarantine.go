@@ -21,7 +21,7 @@ import (
 //   - The sink refused its object.
 //   - An event of the key was older than the resume version, so the event may no longer be true.
 //   - A verification found a difference.
-//   - Its refetch version may come from another server than the one that answers now.
+//   - It has a refetch version, and another server may answer from now on, see [quarantine.suspect].
 //   - The machine started with a saved copy, and the key is an unsure key of that copy.
 //
 // When it ends: an event of the key that can be used, an answer to a refetch, or a list.

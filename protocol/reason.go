@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again. What
-// follows the end of a request is in the table reasons, and what follows a conclusion of the
-// machine is beside its cause, as in repairByList.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. The
+// table reasons says what follows the end of a request. Other reasons are conclusions of the
+// machine, and what follows them is beside their cause, as in repairByList.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports

@@ -8,12 +8,12 @@ import (
 )
 
 // recent holds the newest states that the server has sent, the newest first: those of the last
-// events, or those of the last list if no event has come since. A key may have several states. It
-// does not matter whether the sink has taken them. A place without a key is empty.
+// events, or those of the last list if no event has come since. A key may have several states. A
+// state is here even if the sink has not taken it. A place without a key is empty.
 type recent struct {
 	states [4]known
 
-	// events is how many of the states are the last events. since is a version. Between it and the
+	// events is how many of the states are the last events. Between the version since and the
 	// resume version, the server has sent only these events. If events is zero, since means
 	// nothing.
 	events int
@@ -39,8 +39,9 @@ func (r *recent) event(from string, k known) {
 	r.states[0], r.events = k, min(r.events+1, len(r.states))
 }
 
-// passed takes a bookmark that has moved the resume version. The next watch starts at the bookmark,
-// because the server may forget the events before the bookmark sooner than the bookmark's version.
+// passed takes a bookmark that has moved the resume version. The next watch starts there, and not
+// before the last events, because the server may forget these events sooner than the bookmark's
+// version.
 func (r *recent) passed() { r.events = 0 }
 
 // repeated takes an event that the server has repeated, and how many are left. If the watch ends
@@ -52,8 +53,8 @@ func (r *recent) repeated(k known, left int) {
 	}
 }
 
-// late takes an event that has not moved the resume version. Unless a newer state of its key is
-// known, the state of the key at the resume version is unknown from now on.
+// late takes an event that has not moved the resume version. If no newer state of its key is known,
+// nobody knows the state of the key at the resume version any more.
 func (r *recent) late(meta object.Meta) {
 	r.events = 0
 	kept := slices.DeleteFunc(r.states[:], func(k known) bool {

@@ -69,9 +69,9 @@ func (q *quarantine) unsure() []string {
 }
 
 // suspect is called when another server may answer from now on. It puts every key with a refetch
-// version into quarantine, so that the machine refetches it: the history check does not cover the
-// answer of the old server, because it is newer than the resume version, and the refetch version
-// would hide the events of a new server.
+// version into quarantine, so that the machine refetches it. The refetch version would hide events
+// of a new server, and the history check does not cover it, because it is newer than the resume
+// version.
 func (q *quarantine) suspect(now time.Time, resume string) {
 	for _, key := range slices.Sorted(maps.Keys(q.versions)) {
 		if q.entries[key] == nil {

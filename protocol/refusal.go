@@ -6,9 +6,9 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// pending is what the last effect of a step has given to the sink, which may refuse it. There is
-// one such thing at most. The next input is [Took] or [Refused]. The machine does only then what
-// follows from it, so a refusal has nothing to undo.
+// pending is what the last effect of a step has given to the sink, one thing at most. The next
+// input is [Took] or [Refused]. Until then the machine does nothing that depends on it, so a
+// refusal has nothing to undo.
 type pending struct {
 	how Apply // 0 for a whole state, or if there is nothing
 	sum *Sum  // of the whole state
@@ -86,9 +86,9 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 
 // changeIsOver does what follows from a change, whether or not the sink took it: the resume version
 // moves past an event, and an answer to a refetch records a refetch version. An answer may be two
-// changes: it deletes an earlier object with the same name, and adds the new one. If the sink takes
-// the first and refuses the second, the refetch version still keeps older events from bringing the
-// earlier object back.
+// changes: it deletes an earlier object with the same name, and adds the new one. Even if the sink
+// refuses the second change, older events must not bring the earlier object back, and the refetch
+// version keeps them from that.
 func (m *Machine) changeIsOver(given pending) {
 	if given.answer != "" {
 		m.eventCame(given.item.Meta.Key)

@@ -19,7 +19,7 @@ type repair struct {
 }
 
 // repairDelays are the delays before the first repair, the second and so on. Each is drawn from [b,
-// 2b). If the last list is longer ago than the longest of these delays, the next repair begins with
+// 2b). If no list has come for longer than the longest of these delays, the next repair begins with
 // the first delay again.
 var repairDelays = []time.Duration{
 	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,

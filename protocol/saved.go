@@ -35,9 +35,9 @@ type Point struct {
 	// [Point.NoteHeld].
 	Newest []Newest `json:"newest,omitempty"`
 
-	// Since is a version, or empty. If it is set, the server had sent exactly these events after
-	// it, up to Version: the states of Newest that are newer than Since. The watch then begins at
-	// Since, and the server has to repeat these events.
+	// Since is the version at which the next watch begins; if empty, it begins at Version. From
+	// Since to Version, the server had sent exactly the states of Newest that are newer than Since,
+	// and it has to send them again.
 	Since string `json:"since,omitempty"`
 }
 

@@ -2,10 +2,10 @@
 // that keep objects in a place of their own: most programs want a cache, and use package informer.
 // It decides nothing, which package protocol does, and it holds no objects.
 //
-// It lists the resource, replaces what the sink holds, and watches from the
-// list's resourceVersion on. A watch that ends is opened again at the resume version,
-// the last version that was applied, or up to four events before it. If the server no
-// longer has that version, the reflector lists again.
+// It lists the resource, replaces what the sink holds, and watches from the list's resourceVersion
+// on. When a watch ends, the next one begins at the resume version, which is the last version that
+// was applied, or up to four events before it. If the server no longer has that version, the
+// reflector lists again.
 //
 //	                facts                              effects
 //	list, watch,  ─────────▶  protocol               ─────────▶  list, watch, refetch;

@@ -6,8 +6,7 @@
 // sorting, and a list from the API server, which is in key order, is built into a tree in one pass.
 // Trees can be shared: a [Snapshot] takes their roots, and a later write copies the few nodes that
 // it changes, once for each snapshot. A hash table beside the tree of objects answers Get without a
-// lock. If an object is in no snapshot, and stays in the same indexes, an update of it changes one
-// word.
+// lock. An update changes one word, unless a snapshot has the object, or an index has to move it.
 //
 //	s := store.New(store.Options[*corev1.Pod]{Indexers: store.Indexers[*corev1.Pod]{"node": byNode}})
 //	err := s.Replace(pods, "1000") // from a list

@@ -15,12 +15,11 @@
 //	< cut
 //	> GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=150&timeoutSeconds=T&watch=true
 //
-// The author writes the stimuli: commands, and lines of the server (<). The run
-// writes directly below each stimulus what the client did: requests and closes
-// (>), entries of its queue (=), problems (!) and the time that passed (~). A run
-// compares its lines with those in the file. With -update, it rewrites its own
-// lines and leaves all other bytes unchanged. docs/trace-format.md describes the
-// whole language.
+// The author writes the stimuli: commands, and lines of the server (<). Directly below each
+// stimulus, the run writes what the client did: requests and closes (>), entries of its queue (=),
+// problems (!) and the time that passed (~). A run compares its lines with those in the file. With
+// -update, it rewrites its own lines and leaves all other bytes unchanged. docs/trace-format.md
+// describes the whole language.
 //
 // The client is the real one, with the real net/http, and its connections are in
 // memory. It runs in a bubble of testing/synctest, so hours of timeouts take

@@ -24,9 +24,8 @@
 // API server offers, [Client.RoundTripper] lends the connections and credentials to an
 // [http.Client].
 //
-// A stream is pulled, not pushed: it has no goroutine and no channel, so nothing
-// is read ahead of the caller, no error is lost and nothing leaks but what the
-// caller forgets to close.
+// A stream is pulled, not pushed: it has no goroutine and no channel, so nothing is read ahead of
+// the caller, and no error is lost. Only a stream that the caller does not close leaks.
 //
 // Every error of a request is a [RequestError] that says what was being done, to
 // which URL. Under it, for errors.As and errors.Is, is one of these:

@@ -12,15 +12,15 @@
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions): [Cache.List]
 // and [Cache.Get] return the states at a version, and [Cache.Watch] returns a [Watcher]. A watcher
 // is a position in the window, and has no queue of its own: a thousand of them cost a thousand
-// positions, and an event is encoded once for all that want it in one [Form]. A change wakes only
-// watchers that can select it, as far as a name, a node or a namespace tells. kube-apiserver copies
-// each event into a channel of each watcher, and ends a watcher whose channel stays full for longer
-// than a budget; here a watcher ends if the window passes it.
+// positions, and an event is encoded once for all that want it in one [Form]. If a watcher selects
+// one name, node or namespace, only changes there wake it. kube-apiserver copies each event into a
+// channel of each watcher, and ends a watcher whose channel stays full for longer than a budget;
+// here a watcher ends if the window passes it.
 //
 // The behaviour is that of kube-apiserver 1.36 (k8s.io/apiserver/pkg/storage/cacher). Two things
-// differ. The state at an earlier version is the present state without the changes of the window
-// since then, so a change keeps no copy of a tree. And a change that is out of order, which etcd
-// never sends, ends the window: see [Cache.Amend].
+// differ. A state at an earlier version is made of the present state and the changes of the window,
+// so no change keeps a copy of the tree. And a change that is out of order, which etcd never sends,
+// ends the window: see [Cache.Amend].
 //
 // All methods may be called from any goroutine, but the calls that fill a cache must come one after
 // another.
