@@ -25,8 +25,8 @@ import (
 // What is checked:
 //
 //   - If events have come since the last bookmark or list, the next watch starts before the last of them, four at most, and the server
-//     must send exactly these events again. That costs no request. If the server does, its history has everything that the sink has, because the
-//     last of these events moved the resume version.
+//     must send exactly these events again. That costs no request. If it sends them, its history has everything that the sink has,
+//     because the last of these events moved the resume version.
 //   - If these events do not come soon, or if there are none, the machine asks the server for the newest object that it knows, exactly
 //     at the resume version. If that object was deleted, the machine also asks for the newest object that was not.
 //   - If the server no longer has these events, its watch cache may have been filled after the restore. The machine then asks about all
