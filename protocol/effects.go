@@ -116,8 +116,8 @@ type (
 	// ListUnused reports that a list has come and is not used.
 	ListUnused struct{ Err error }
 
-	// Failing reports that a list or a watch has failed, or that the sink has refused so much that
-	// a list follows.
+	// Failing reports that a list or a watch has failed, or that a list follows because the sink
+	// has refused something.
 	Failing struct{ Err error }
 
 	// Relist reports that the resume version is given up, and a list will follow.

@@ -25,8 +25,8 @@ var errIdle = errors.New("nothing came for too long")
 
 const (
 	// The first limit is drawn from [minIdle, maxIdle), so that watches that were opened together
-	// are not opened again together. API servers send a bookmark about once a minute. The first one
-	// comes only after the watch cache has passed the version that the watch began at.
+	// are not opened again together. API servers send a bookmark about once a minute, but the first
+	// one only after the watch cache has passed the version at which the watch began.
 	minIdle = 55 * time.Second
 	maxIdle = 90 * time.Second
 
@@ -66,10 +66,10 @@ func (l *idleLimits) ended(p *watching) {
 	}
 }
 
-// signOfLife learns from an event or a bookmark. If the event comes right after the watch was asked
-// for, then the watch before was dead and not merely idle, so the first limit is used again. If the
-// event comes later, the machine learns nothing, even if the event is the first thing that the
-// watch brings: some proxies hold the head of an answer back until there is an event.
+// signOfLife learns from an event or a bookmark. If the event comes within backlogWithin, then the
+// watch before was dead and not merely idle, so the first limit is used again. A later event says
+// nothing, even if it is the first of the watch: some proxies hold the head of an answer back until
+// there is an event.
 func (l *idleLimits) signOfLife(r *Rules, now time.Time, p *watching) {
 	if l.learnedLimit > 0 && !p.progress && now.Sub(p.asked) < backlogWithin {
 		l.learnedLimit = 0

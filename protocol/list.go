@@ -314,9 +314,9 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 // relist gives the resume version up, and lists after a delay. The delay is that of a server that
 // answers, even if the watch reached no server, because a list costs the server something.
 //
-// If the last list came back at the version that the machine had asked for, and the server cannot
-// watch from that version, then the same request would bring the same version again. So the next
-// list asks for the most recent state.
+// A list may come back at exactly the version that it was asked at. If the server cannot watch from
+// there, the same list would bring the same version again, so the next list asks for the most
+// recent state.
 //
 // If a watch is refused with 410 after an outage, so are the watches of other clients, and all of
 // them list. So the delay of this list is random, which spreads the lists. If the list fails, it is
