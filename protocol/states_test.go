@@ -92,19 +92,17 @@ inputs that do not. These words of the drawing need a meaning; [the glossary](gl
 
 | in the drawing | meaning | rows |
 | --- | --- | --- |
-| too many lately | six requests came within a few seconds, so the next one waits | [w10](#w10), [e24](#e24) |
-| older; rolled back | an answer is older than the copy: perhaps a backup was restored | [l8](#l8), [h3](#h3) |
-| repeated | the machine has to know whether this is still the same server: the watch has to send the last events again, and sends one of them | [p1](#p1) |
-| other events | the watch sends something else, so the server has another history | [p3](#p3) |
-| unrepeatable | the server no longer has these events | [p6](#p6) |
-| checks; checked | the machine asks for one object instead, exactly at a version; the answer comes, and no list has to follow | [h1](#h1), [h2](#h2) |
-| storage differs | such an answer contradicts the list before it, so another list would not help | [a3](#a3) |
-| asks; answers | a refetch of a quarantined object is sent; its answer comes | [q1](#q1), [r1](#r1) |
-| compares | a verification: the server's metadata is compared with the sink | [d2](#d2) |
-| differs | the verification has found more than a hundred differences | [d9](#d9) |
-| repair | a list, because a refetch cannot help | [n1](#n1) |
+| Relist called | the program has asked for a list | [w15](#w15), [e25](#e25) |
+| rate limit | six requests came within a few seconds, so the next one waits | [w10](#w10), [e24](#e24) |
+| older state; rolled back | an answer is older than the copy: perhaps a backup was restored | [l8](#l8), [h3](#h3) |
+| idle too long | nothing has come for so long that the connection may be dead | [o15](#o15), [e23](#e23) |
+| repeat differs | the watch had to send the last events again, and sends others, so the server has another history | [p3](#p3) |
+| history check | the machine asks for one object instead, exactly at a version | [h1](#h1), [h2](#h2) |
+| refetch | a quarantined object is requested | [q1](#q1), [r1](#r1) |
+| verification; much drift | the server's metadata is compared with the sink; more than a hundred objects differ | [d2](#d2), [d9](#d9) |
+| time to repair | a list, because a refetch cannot help | [n1](#n1) |
 | sink refuses | the queue, store or database has not taken a change or a list | [l14](#l14) |
-| ended at once | the watch ended before it had been open for 10 seconds | [e17](#e17) |
+| ends within 10s | the watch ended before it had been open for 10 seconds | [e17](#e17) |
 | state complete; no initial events | the end of the initial events came; it did not come | [s3](#s3), [s10](#s10) |
 
 Each row of a table below shows one step, or several steps with the same result, and has an anchor (states.md#w4). Before the step, the
