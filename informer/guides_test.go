@@ -212,6 +212,17 @@ func Example_indexers() {
 	_, _ = onNode, err
 }
 
+func Example_moreOfIndexes() {
+	var cache *informer.Informer[*Pod]
+	phaseOf := func(pod *Pod) []string { return []string{pod.Status.Phase} }
+	_ = func() {
+		keys, err := cache.Store().IndexKeys("node", "worker-1") // of these Pods
+		nodes, err := cache.Store().IndexValues("node")          // those that have Pods
+		err = cache.Store().AddIndexer("phase", phaseOf)         // also while the informer runs
+		_, _, _ = keys, nodes, err
+	}
+}
+
 func Example_ownerIndex() {
 	var pods source.ListWatcher[*Pod]
 	var key string
@@ -308,6 +319,31 @@ func Example_synced() {
 		case <-ctx.Done():
 		}
 	}()
+}
+
+func Example_remove() {
+	var registration *informer.Registration
+	_ = func(ctx context.Context) error {
+		err := registration.Remove(ctx) // nil: the last callback has returned
+		return err
+	}
+	_ = func() {
+		registration.RemoveAsync()
+		slog.Info("handler is removed", "changes that waited", registration.Pending())
+		<-registration.Done() // the last callback has returned
+	}
+}
+
+func Example_observe() {
+	var moves counter
+	_ = func(cache *informer.Informer[*Pod]) error {
+		_, err := cache.Observe("moves", func(c informer.Change[*Pod]) {
+			if c.Existed && c.Exists && c.Old.Spec.NodeName != c.New.Spec.NodeName {
+				moves.Inc()
+			}
+		})
+		return err
+	}
 }
 
 func Example_onSynced() {
