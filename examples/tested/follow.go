@@ -23,7 +23,12 @@ type ConfigMap struct {
 }
 
 // Follow calls changed for each ConfigMap that comes, changes or goes, until ctx ends.
-func Follow(ctx context.Context, client *transport.Client, opts reflector.Options, changed func(what, key string)) error {
+func Follow(ctx context.Context, config transport.Config, opts reflector.Options, changed func(what, key string)) error {
+	client, err := transport.NewClient(config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	configMaps, err := listwatch.New(client, resource, listwatch.Options[*ConfigMap]{})
 	if err != nil {

@@ -21,21 +21,16 @@ func follow(t *testing.T, url string) <-chan string {
 
 func followWith(t *testing.T, config transport.Config, opts reflector.Options) <-chan string {
 	t.Helper()
-	client, err := transport.NewClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(t.Context())
 	changes, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		ended <- Follow(ctx, client, opts, func(what, key string) { changes <- what + " " + key })
+		ended <- Follow(ctx, config, opts, func(what, key string) { changes <- what + " " + key })
 	}()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		client.Close()
 	})
 	return changes
 }

@@ -96,12 +96,6 @@ func TestSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
 		must(t)(server.Create("configmaps", configMap("tea")))
-		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(client.Close)
-
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer stop()
 		calls := 0
@@ -114,7 +108,8 @@ func TestSlowHandler(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}()
-		err = Follow(ctx, client, reflector.Options{}, func(_, _ string) {
+		config := transport.Config{Server: listener.URL, Dial: listener.Dial}
+		err := Follow(ctx, config, reflector.Options{}, func(_, _ string) {
 			calls++
 			time.Sleep(time.Hour)
 		})
