@@ -28,8 +28,7 @@ type ConfigMap struct {
 	Data map[string]string `json:"data,omitempty"`
 }
 
-// copyToClusters keeps a copy of each original in each cluster. docs/guides/controllers.md shows
-// it.
+// copyToClusters keeps a copy of each original in each cluster.
 func copyToClusters(ctx context.Context, originals *relist.Resource[*ConfigMap], clusters map[string]*relist.Resource[*ConfigMap]) error {
 	copyTo := func(ctx context.Context, copies *relist.Resource[*ConfigMap], key string) error {
 		original, wanted := originals.Store().Get(key)

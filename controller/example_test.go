@@ -175,7 +175,10 @@ func ExampleQueue_Get() {
 }
 
 func ExampleQueue_Stats() {
+	var ctx context.Context
 	queue := controller.NewQueue[string](controller.QueueOptions{BackoffCap: time.Minute}) // for Options.Queue
 	s := queue.Stats()
-	slog.Info("work queue", "ready", s.Ready, "oldest", s.Oldest, "delayed", s.Delayed, "failing", s.Failing, "retries", s.Retries)
+	slog.Info("work queue", "ready", s.Ready, "oldest", s.Oldest, "delayed", s.Delayed, "failing", s.Failing, "held for own writes", s.Held)
+	err := queue.Drain(ctx) // finishes what is ready; then Run ends
+	_ = err
 }

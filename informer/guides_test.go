@@ -506,7 +506,7 @@ func TestGuides(t *testing.T) {
 	}
 	var code string
 	for _, file := range []string{
-		"../controller/clusters_test.go", "../examples/operator/main.go", "../examples/operator/main_test.go",
+		"../examples/operator/main.go", "../examples/operator/main_test.go",
 		"example_test.go", "guides_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
 		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../controller/events/example_test.go",
