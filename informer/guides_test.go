@@ -22,12 +22,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
-	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/lazy"
+	"github.com/relist-go/relist/listwatch/lazy/zstd"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -45,6 +45,22 @@ func Example_connect() {
 	}
 	defer client.Close()
 	_ = client
+}
+
+func Example_configFirst() {
+	_ = func() error {
+		config, err := transport.InCluster() // of a Pod
+		if err != nil {
+			config, err = transport.LoadKubeconfig(transport.KubeconfigOptions{Context: "shop"})
+		}
+		if err != nil {
+			return err
+		}
+		config.MaxConcurrentGets = 4
+		client, err := transport.NewClient(config)
+		_ = client
+		return err
+	}
 }
 
 func Example_configByHand() {
@@ -73,14 +89,6 @@ func Example_roundTripper() {
 	if err == nil {
 		resp.Body.Close()
 	}
-}
-
-func Example_writer() {
-	var client *transport.Client
-	type ConfigMap struct{ metav1.ObjectMeta }
-	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
-	writes, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop", Force: true})
-	_, _ = writes, err
 }
 
 func Example_discovery() {
@@ -410,6 +418,10 @@ func Example_checkpoint() {
 		cache := informer.New(pods, informer.Options[*Pod]{
 			Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: string(kubeSystem.UID)}),
 		})
+		_ = func() {
+			<-cache.Loaded() // the store has the saved objects, however old, or no version if there was no copy
+			<-cache.Synced() // the server has resumed the watch, and has the newest of these objects; or a list has come
+		}
 		return cache.Run(ctx)
 	}
 }
@@ -437,6 +449,12 @@ func Example_mutations() {
 		cache := informer.New(pods, informer.Options[*Pod]{})
 		informertest.DetectMutations(t, cache) // before Run
 	}
+}
+
+func Example_logger() {
+	var pods source.ListWatcher[*Pod]
+	cache := informer.New(pods, informer.Options[*Pod]{Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))}) // slog.Default() if nil
+	_ = cache
 }
 
 func Example_trace() {
@@ -488,6 +506,27 @@ func Example_lazyObjects() {
 		_ = pods
 		return err
 	}
+	var nodeName lazy.Field[string]
+	_ = func(pod *lazy.Object[*Pod]) {
+		node := nodeName.Of(pod)                                         // a named field
+		started, err := lazy.Path[*metav1.Time](pod, "status.startTime") // any other
+		whole, err := pod.Get()                                          // a *Pod
+		_, _, _, _ = node, started, whole, err
+	}
+}
+
+func Example_memory() {
+	var client *transport.Client
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{
+		Encoding:   listwatch.JSON, // Protobuf costs less CPU, for built-in types
+		Drop:       []string{"metadata.managedFields"},
+		ShareParts: true, // no code writes to an object of the cache
+	})
+	_, _ = pods, err
+	_ = func(nodeName lazy.Named) {
+		encoding, err := lazy.New[*Pod](lazy.Options{Fields: []lazy.Named{nodeName}, Unchecked: true, Packer: zstd.New()})
+		_, _ = encoding, err
+	}
 }
 
 func Example_stopAndDrain() {
@@ -509,8 +548,8 @@ func TestGuides(t *testing.T) {
 		"../examples/operator/main.go", "../examples/operator/main_test.go",
 		"example_test.go", "guides_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../controller/events/example_test.go",
-		"../durable/example_test.go", "../listwatch/source/example_test.go",
+		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../controller/writer/example_test.go", "../controller/events/example_test.go",
+		"../prometheus/example_test.go", "../durable/example_test.go", "../listwatch/source/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}
@@ -575,5 +614,10 @@ func Example_group() {
 			return err
 		}
 		return group.Run(ctx)
+	}
+	_ = func(ctx context.Context, group *informer.Group) error {
+		err := group.WaitForSync(ctx)     // names the informers that are late, and what is in the way of each
+		err = group.Stop(ctx, "services") // ends one, and waits for its end
+		return err
 	}
 }

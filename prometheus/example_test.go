@@ -7,9 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
@@ -17,6 +19,19 @@ import (
 
 func Example() {
 	_ = run
+}
+
+// The cache of relist.New.
+func ExampleMetrics_Informer() {
+	_ = func(client *transport.Client, shopType object.Type, opts relist.Options[*ConfigMap], metrics *relistprom.Metrics) error {
+		opts.Informer.Reflector.Trace = metrics.Trace("shops")
+		shops, err := relist.New(client, shopType, opts)
+		if err != nil {
+			return err
+		}
+		metrics.Informer("shops", shops)
+		return nil
+	}
 }
 
 // A relay that serves its own metrics.

@@ -2,6 +2,7 @@ package writer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,4 +66,50 @@ func Example() {
 	// map[bread:3 cake:9]
 	// map[bread:4 cake:9] <nil>
 	// conflict
+}
+
+// One object, written in each way.
+func ExampleWriter() {
+	server := apitest.New(apitest.Options{})
+	defer server.Close()
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, err := transport.NewClient(transport.Config{Server: listener.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	fmt.Println(writeEachWay(context.Background(), client))
+	// Output:
+	// map[price:6] true
+	// <nil>
+}
+
+func writeEachWay(ctx context.Context, client *transport.Client) error {
+	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+	writes, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop", Force: true})
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "tea"}
+	tea, err := writes.Create(ctx, &ConfigMap{ObjectMeta: meta, Data: map[string]string{"price": "3"}})
+	if err == nil {
+		tea, err = writes.Modify(ctx, tea, func(c *ConfigMap) { c.Data["price"] = "4" })
+	}
+	if err == nil {
+		tea, err = writes.MergePatch(ctx, "shop/tea", map[string]any{"data": map[string]any{"price": "5"}})
+	}
+	if err == nil {
+		tea, err = writes.Apply(ctx, &ConfigMap{ObjectMeta: meta, Data: map[string]string{"price": "6"}})
+	}
+	_, incomplete := writes.Update(ctx, tea) // writer.ErrIncomplete: the type lacks fields of a ConfigMap
+	if err == nil {
+		err = writes.Delete(ctx, "shop/tea", writer.DeleteOptions{UID: tea.UID})
+	}
+	fmt.Println(tea.Data, errors.Is(incomplete, writer.ErrIncomplete))
+	return err
 }
