@@ -338,7 +338,7 @@ func Example_remove() {
 	_ = func() {
 		registration.RemoveAsync()
 		slog.Info("handler is removed", "changes that waited", registration.Pending())
-		<-registration.Done() // the last callback has returned
+		<-registration.Done() // elsewhere: the last callback has returned
 	}
 }
 
