@@ -19,7 +19,7 @@ func inMemory(t *testing.T, names ...string) (*apitest.Server, <-chan string) {
 	for _, name := range names {
 		must(t)(server.Create("configmaps", configMap(name)))
 	}
-	changes := followWith(t, transport.Config{Server: listener.URL, Dial: listener.Dial}, reflector.Options{})
+	changes := follow(t, transport.Config{Server: listener.URL, Dial: listener.Dial}, reflector.Options{})
 	for _, name := range names {
 		want(t, changes, "added shop/"+name)
 	}
@@ -131,7 +131,7 @@ func TestTooManyRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		changes := followWith(t, transport.Config{Server: listener.URL, Dial: listener.Dial}, reflector.Options{})
+		changes := follow(t, transport.Config{Server: listener.URL, Dial: listener.Dial}, reflector.Options{})
 		<-changes
 		if took := time.Since(began); took < 20*time.Second {
 			t.Errorf("the client asked again after %v", took)
