@@ -98,8 +98,8 @@ func TestExpired(t *testing.T) {
 	want(t, changes, "added shop/milk")
 }
 
-// The program cannot reach the server for an hour. In this time an object is deleted, and the server
-// forgets the deletion.
+// The program cannot reach the server for an hour. In this time an object is deleted, and the
+// server forgets the deletion.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
