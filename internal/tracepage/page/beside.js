@@ -65,14 +65,17 @@ function begin() {
   $('to-mark').textContent = `Go to step ${data.mark + 1}: where it goes wrong`;
   $('to-mark').hidden = data.mark < 0;
   $('to-mark').href = '#' + (data.mark + 1);
+  // The damage: the first step from which on, to the end, the program has something else than the server.
+  const has = objects => [...(objects || [])].sort().join();
+  const damage = data.lost ? Math.max(data.mark, steps.findLastIndex(step => has(step.store) === has(step.server)) + 1) : data.mark;
   steps.forEach((step, n) => {
     const asked = data.sides.filter(side => !side.steps[n].unasked);
     const only = ['neither asks', 'only ' + asked[0]?.program, ''][asked.length];
     const button = node('button', '', node('span', 'time', n && steps[n - 1].at === step.at ? '' : step.at),
-      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), ' ', only ? node('span', 'only side' + data.sides.indexOf(asked[0]), only) : '', ' ', n === data.mark ? node('b', '', 'here') : ''));
+      node('span', 'said', node('code', '', step.text[0].replace(/ {.*/, ' …')), ' ', only ? node('span', 'only side' + data.sides.indexOf(asked[0]), only) : '', ' ', n === data.mark ? node('b', '', 'here') : n === damage ? node('b', '', 'wrong from here on') : ''));
     button.type = 'button';
     button.onclick = () => show(n, false);
-    const li = node('li', n === data.mark ? 'fault' : '', button);
+    const li = node('li', n === data.mark || n === damage ? 'fault' : '', button);
     li.dataset.step = n;
     $('wire').append(li);
   });

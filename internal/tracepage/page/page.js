@@ -77,7 +77,7 @@ function bind() {
   $('slider').oninput = e => show(e.target.value - 1, true);
   const keys = { ArrowRight: () => at + 1, ArrowLeft: () => at - 1, Home: () => 0, End: () => steps.length - 1 };
   addEventListener('keydown', e => {
-    if (!keys[e.key] || e.altKey || e.ctrlKey || e.metaKey || e.target === $('slider')) return;
+    if (!keys[e.key] || e.altKey || e.ctrlKey || e.metaKey || e.target.matches('input')) return;
     e.preventDefault();
     show(keys[e.key](), true);
   });

@@ -17,9 +17,10 @@ function drawWire() {
   }
 }
 
-// showWire marks the rows of a step, and dims those that are still to come.
+// showWire marks the rows of a step, and dims those that are still to come. It brings the rows of the
+// step into sight, or the last one before them; above all their end, which is the outcome.
 function showWire(n, scroll) {
-  let first;
+  let first, last;
   for (const li of $('wire').children) {
     const of = Number(li.dataset.step), now = of === n;
     li.classList.toggle('now', now);
@@ -27,10 +28,11 @@ function showWire(n, scroll) {
     if (now) li.firstChild.setAttribute('aria-current', 'step');
     else li.firstChild.removeAttribute('aria-current');
     if (of <= n) first = now && first && Number(first.dataset.step) === n ? first : li;
+    if (of <= n) last = li;
   }
   if (!scroll || !first) return;
-  const list = $('wire');
-  if (list.scrollHeight > list.clientHeight) {
-    list.scrollTop = first.offsetTop - list.clientHeight / 3;
-  }
+  const list = $('wire'), end = last.offsetTop + last.offsetHeight;
+  list.scrollTop = Math.max(first.offsetTop - list.clientHeight / 3, end - list.clientHeight);
+  const below = last.getBoundingClientRect().bottom + 80 - innerHeight; // the controls are at the bottom of a telephone
+  if (n > 0 && below > 0) scrollBy(0, below);
 }

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bytes"
 	"embed"
 	"flag"
 	"fmt"
@@ -33,13 +32,16 @@ func main() {
 type site struct {
 	root, out string
 	files     []string
-	pages     map[string]string // of the site, by the file that each is made of; both with slashes
+	pages     map[string]string    // of the site, by the file that each is made of; both with slashes
+	docs      map[string]*document // by the file
+	menu      []shelf
+	below     map[string]bool // pages of the menu that are below another
 	traces    []entry
 	assets    map[string]bool // files that pages show
 }
 
 func build(root, out string) error {
-	s := &site{root: root, out: out, pages: map[string]string{}, assets: map[string]bool{}}
+	s := &site{root: root, out: out, pages: map[string]string{}, docs: map[string]*document{}, below: map[string]bool{}, assets: map[string]bool{}}
 	if err := s.list(); err != nil {
 		return err
 	}
@@ -49,11 +51,20 @@ func build(root, out string) error {
 	if err := s.record(); err != nil {
 		return err
 	}
-	for file := range s.pages {
-		if strings.HasSuffix(file, ".md") {
-			if err := s.document(file); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
+	for _, file := range s.files {
+		if s.pages[file] == "" || path.Ext(file) != ".md" {
+			continue
+		}
+		if err := s.read(file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if err := s.shelves(); err != nil {
+		return err
+	}
+	for file, doc := range s.docs {
+		if err := s.show(file, doc); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	for asset := range s.assets {
@@ -65,7 +76,22 @@ func build(root, out string) error {
 			return err
 		}
 	}
+	for _, name := range []string{"frame.css", "site.css", "site.js"} {
+		data, err := layout.ReadFile("layout/" + name)
+		if err != nil {
+			return err
+		}
+		if err := s.write(name, data); err != nil {
+			return err
+		}
+	}
+	if err := s.step(); err != nil {
+		return err
+	}
 	if err := s.index(); err != nil {
+		return err
+	}
+	if err := s.search(); err != nil {
 		return err
 	}
 	fmt.Printf("%d traces and %d other pages in %s\n", len(s.traces), len(s.pages)-len(s.traces)+1, out)
@@ -105,36 +131,16 @@ func (s *site) write(name string, data []byte) error {
 //go:embed layout
 var layout embed.FS
 
-// page writes a page in the layout of the site. body is HTML.
-func (s *site) page(name, title, body string) error {
+// page writes a page in the layout of the site. contents and body are HTML.
+func (s *site) page(name, title, contents, body string) error {
 	frame, err := layout.ReadFile("layout/page.html")
 	if err != nil {
 		return err
 	}
-	style, err := layout.ReadFile("layout/site.css")
-	if err != nil {
-		return err
-	}
 	return s.write(name, []byte(strings.NewReplacer(
-		"{{title}}", html.EscapeString(title), "{{style}}", string(style), "{{nav}}", nav(name), "{{body}}", body,
+		"{{title}}", html.EscapeString(title), "{{style}}", relative(name, "site.css"), "{{header}}", s.header(name),
+		"{{contents}}", contents, "{{body}}", body,
 	).Replace(string(frame))))
-}
-
-// nav returns the links that every page has.
-func nav(from string) string {
-	var b bytes.Buffer
-	for _, to := range []struct{ page, name string }{
-		{"index.html", "relist"},
-		{"docs/index.html", "All pages"},
-		{"docs/reading.html", "Reading path"},
-		{"docs/incidents/index.html", "Six incidents"},
-		{"docs/states.html", "States"},
-		{"traces.html", "Traces"},
-	} {
-		current := map[bool]string{true: ` aria-current="page"`}[to.page == from]
-		fmt.Fprintf(&b, "<a href=%q%s>%s</a>\n", relative(from, to.page), current, to.name)
-	}
-	return b.String()
 }
 
 // relative returns the link from one file to another, both from the top of the site or of the

@@ -3,15 +3,19 @@ package main
 import (
 	"bytes"
 	"fmt"
+	stdhtml "html"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	chroma "github.com/alecthomas/chroma/v2/formatters/html"
 	"github.com/yuin/goldmark"
+	highlighting "github.com/yuin/goldmark-highlighting/v2"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
@@ -28,10 +32,44 @@ var drawnTrace = regexp.MustCompile(`!\[[^\]]*\]\(pictures/([\w-]+)\.svg\)\n`)
 
 // picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text
 // would be too small to read.
-var picture = regexp.MustCompile(`<p>(<img src="[^"]+\.svg"[^>]*>)</p>`)
+var picture = regexp.MustCompile(`(?s)<p>(<img src="[^"]+\.svg"[^>]*>)</p>|(<picture>.*?</picture>)`)
 
-// document makes a page of a Markdown file.
-func (s *site) document(file string) error {
+var table = regexp.MustCompile(`(?s)<table.*?</table>`)
+
+// source is a file that a page shows.
+var source = regexp.MustCompile(`(?:src|srcset)="([^":]+\.svg)"`)
+
+// live is a trace on the front page.
+const live = `<figure class="live">
+<iframe src="testdata/incident-tombstone.html" title="A trace, step by step" loading="lazy"></iframe>
+<figcaption>A real run, step by step: a deletion that no watch reported. <a href="testdata/incident-tombstone.html">Open it on a page of its own</a>,
+or choose <a href="traces.html">another trace</a>.</figcaption>
+</figure>
+`
+
+// document is a Markdown file. Its parts are what stands below each heading of the first three
+// levels; the first part is the top of the page.
+type document struct {
+	src   []byte
+	tree  ast.Node
+	title string
+	parts []part
+}
+
+type part struct {
+	level           int
+	anchor, heading string
+	text            *strings.Builder
+}
+
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.GFM, highlighting.NewHighlighting(highlighting.WithFormatOptions(chroma.WithClasses(true)))),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are ours
+)
+
+// read parses a Markdown file.
+func (s *site) read(file string) error {
 	src, err := os.ReadFile(filepath.Join(s.root, file))
 	if err != nil {
 		return err
@@ -56,26 +94,84 @@ func (s *site) document(file string) error {
 		}
 		return step(drawing, name)
 	})
-	md := goldmark.New(
-		goldmark.WithExtensions(extension.GFM),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-		goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are ours
-	)
-	doc := md.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
-	title := path.Base(file)
-	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	d := &document{src: src, title: path.Base(file), parts: []part{{text: &strings.Builder{}}}}
+	d.tree = markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
+	s.docs[file] = d
+	return ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		said := d.parts[len(d.parts)-1].text
 		switch n := n.(type) {
 		case *ast.Heading:
-			if entering && n.Level == 1 {
-				title = string(n.Lines().Value(src))
+			if n.Level == 1 {
+				d.title = words(n, src)
+			} else if n.Level <= 3 {
+				d.parts = append(d.parts, part{level: n.Level, anchor: anchor(n), heading: words(n, src), text: &strings.Builder{}})
 			}
+			return ast.WalkSkipChildren, nil
+		case *ast.Text:
+			said.Write(n.Value(src))
+			if n.SoftLineBreak() {
+				said.WriteByte(' ')
+			}
+		case *ast.FencedCodeBlock:
+			said.Write(n.Lines().Value(src))
+		}
+		if n.Type() == ast.TypeBlock {
+			said.WriteByte(' ')
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// anchor returns the name of a heading.
+func anchor(heading ast.Node) string {
+	id, _ := heading.AttributeString("id")
+	return fmt.Sprintf("%s", id)
+}
+
+// words returns the text of a node.
+func words(n ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it returns no error
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// prose is a text of a cell that one reads, and does not compare with those beside it.
+const prose = 30
+
+// show makes a page of a document.
+func (s *site) show(file string, d *document) error {
+	err := ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
 		case *ast.Link:
-			if entering {
-				n.Destination = []byte(s.link(file, string(n.Destination)))
+			to := s.docs[s.target(file, string(n.Destination))]
+			if said := words(n, d.src); to != nil && (path.Ext(said) == ".md" || file == mapPage) {
+				n.RemoveChildren(n)
+				n.AppendChild(n, ast.NewString([]byte(stdhtml.EscapeString(to.title))))
 			}
-		case *ast.Image:
-			if entering {
-				s.asset(file, string(n.Destination))
+			n.Destination = []byte(s.link(file, string(n.Destination)))
+		case *tables.TableCell:
+			// On a telephone, each cell of a table of prose is a line of its own, with the name of
+			// its column.
+			column := n.Parent().Parent().FirstChild().FirstChild()
+			for cell := n.PreviousSibling(); cell != nil; cell = cell.PreviousSibling() {
+				column = column.NextSibling()
+			}
+			if n.Parent().Kind() == tables.KindTableRow {
+				n.SetAttributeString("data-name", words(column, d.src))
+			}
+			if len(words(n, d.src)) > prose {
+				n.Parent().Parent().SetAttributeString("class", "prose")
 			}
 		}
 		return ast.WalkContinue, nil
@@ -83,16 +179,33 @@ func (s *site) document(file string) error {
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	if err := md.Renderer().Render(&body, src, doc); err != nil {
+	var b bytes.Buffer
+	if err := markdown.Renderer().Render(&b, d.src, d.tree); err != nil {
 		return err
 	}
-	wide := strings.ReplaceAll(body.String(), "<table>", `<div class="wide" tabindex="0" role="region" aria-label="Table"><table>`)
-	wide = strings.ReplaceAll(wide, "</table>", "</table></div>")
-	wide = picture.ReplaceAllString(wide, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1</div>`)
-	wide = strings.ReplaceAll(wide, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
-	wide = strings.ReplaceAll(wide, "<pre>", `<pre tabindex="0">`)
-	return s.page(s.pages[file], title, wide)
+	body := table.ReplaceAllString(b.String(), `<div class="wide" tabindex="0" role="region" aria-label="Table">$0</div>`)
+	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1$2</div>`)
+	body = strings.ReplaceAll(body, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
+	body = strings.ReplaceAll(body, "<pre>", `<pre tabindex="0">`)
+	for _, shown := range source.FindAllStringSubmatch(body, -1) {
+		s.assets[path.Join(path.Dir(file), shown[1])] = true
+	}
+	if file == frontPage {
+		body = strings.Replace(body, "<h2", live+"<h2", 1)
+	}
+	return s.page(s.pages[file], d.title, d.contents(), body+s.turn(file))
+}
+
+// target returns the file of a page to which a link leads; "" if it leads elsewhere.
+func (s *site) target(file, to string) string {
+	to, _, _ = strings.Cut(to, "#")
+	name := path.Join(path.Dir(file), to)
+	for _, page := range []string{name, path.Join(name, "README.md")} {
+		if to != "" && !strings.Contains(to, ":") && s.pages[page] != "" {
+			return page
+		}
+	}
+	return ""
 }
 
 // link returns where a link of a page leads in the site.
@@ -106,10 +219,8 @@ func (s *site) link(file, to string) string {
 		anchor = "#" + anchor
 	}
 	from := s.pages[file]
-	for _, page := range []string{name, name + "/README.md", strings.TrimPrefix(name+"/README.md", "./")} {
-		if s.pages[page] != "" {
-			return relative(from, s.pages[page]) + anchor
-		}
+	if page := s.target(file, to); page != "" {
+		return relative(from, s.pages[page]) + anchor
 	}
 	switch {
 	case path.Ext(name) == ".svg":
@@ -119,13 +230,6 @@ func (s *site) link(file, to string) string {
 		return relative(from, "traces.html")
 	}
 	return repository + name + anchor
-}
-
-// asset copies a picture of a page into the site.
-func (s *site) asset(file, to string) {
-	if !strings.Contains(to, ":") {
-		s.assets[path.Join(path.Dir(file), to)] = true
-	}
 }
 
 // anchors makes the names of headings as GitHub does: in small letters, with hyphens for spaces,

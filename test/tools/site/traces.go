@@ -15,13 +15,16 @@ import (
 )
 
 // entry is a trace in the index.
-type entry struct{ name, page, folder, program, purpose string }
+type entry struct {
+	name, page, folder, program, purpose string
+	recording                            *trace.Recording
+}
 
-// linksMark stands in the page of a trace where a site puts its links.
-const linksMark = "<!-- links of a site -->"
+// headerMark stands in the page of a trace where a site puts its header.
+const headerMark = "<!-- header of a site -->"
 
-// record makes a page of each trace. A trace for a program that only a test has is shown as its
-// file says, and not run.
+// record runs each trace. A trace for a program that only a test has is shown as its file says, and
+// not run.
 func (s *site) record() error {
 	for _, file := range s.files {
 		if path.Ext(file) != ".txt" || !strings.Contains(file, "testdata/") {
@@ -48,16 +51,22 @@ func (s *site) record() error {
 		}
 		e := entry{
 			name: strings.TrimSuffix(path.Base(file), ".txt"), page: strings.TrimSuffix(file, ".txt") + ".html",
-			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "),
+			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "), recording: recording,
 		}
 		if !ours {
 			e.program = "client-go"
 		}
 		s.traces = append(s.traces, e)
 		s.pages[file] = e.page
-		links := "<nav aria-label=\"Site\">" + nav(e.page) + "</nav>"
+	}
+	return nil
+}
+
+// step writes the pages that step through the traces.
+func (s *site) step() error {
+	for _, e := range s.traces {
 		why := fmt.Sprintf("<h3>Why: <a href=%q>a row of the states</a></h3>", relative(e.page, "docs/states.html"))
-		page := strings.NewReplacer(linksMark, links, "<h3>Why</h3>", why).Replace(string(recording.HTML()))
+		page := strings.NewReplacer(headerMark, s.header(e.page), "<h3>Why</h3>", why).Replace(string(e.recording.HTML()))
 		if err := s.write(e.page, []byte(page)); err != nil {
 			return err
 		}
@@ -84,5 +93,5 @@ machine, the queue, the store and the callbacks. <a href="docs/trace-format.html
 	if err != nil {
 		return err
 	}
-	return s.page("traces.html", "Traces", b.String()+"</ul>\n<script>\n"+string(script)+"</script>\n")
+	return s.page("traces.html", "Traces", "", b.String()+"</ul>\n<script>\n"+string(script)+"</script>\n")
 }
