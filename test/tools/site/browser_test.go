@@ -11,18 +11,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	protocol "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 // browser starts a Chromium without a window, and returns the context of a tab and what its console
-// complains of.
-func browser(t *testing.T) (context.Context, func() []string) {
+// complains of. hear gets its other events.
+func browser(t *testing.T, hear ...func(event any)) (context.Context, func() []string) {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -49,6 +52,10 @@ func browser(t *testing.T) (context.Context, func() []string) {
 			complaints = append(complaints, event.ExceptionDetails.Text)
 		case *log.EventEntryAdded:
 			complaints = append(complaints, event.Entry.Text)
+		default:
+			for _, f := range hear {
+				f(event)
+			}
 		}
 	}))
 	t.Cleanup(cancel)
@@ -128,6 +135,140 @@ func TestTracesStep(t *testing.T) {
 	}
 }
 
+// sight looks at every step after the first, which shows the top of the page: the last row of the
+// wire that is reached, and the first callback, are in the window, and nothing covers them.
+const sight = `(() => {
+  for (let i = 1; i < steps.length; i++) {
+    show(i, true);
+    for (const [name, e] of [['the last row', [...document.querySelectorAll('#wire li:not(.future)')].at(-1)], ['the callback', document.querySelector('#calls li')]]) {
+      const box = e?.getBoundingClientRect();
+      if (!box?.height) continue;
+      for (const y of [box.top + 4, box.bottom - 4]) {
+        if (!e.contains(document.elementFromPoint(box.left + box.width / 2, y))) return name + ' of step ' + (i + 1) + ' is out of sight';
+      }
+    }
+  }
+  return '';
+})()`
+
+// What comes of a step is in sight, whatever the size of the window.
+func TestOutcomeIsInSight(t *testing.T) {
+	pagesOf(t)
+	ctx, _ := browser(t)
+	for _, size := range [][2]int64{{1280, 900}, {1280, 720}, {390, 844}} {
+		do(t, ctx, chromedp.EmulateViewport(size[0], size[1]))
+		for _, page := range []string{"testdata/incident-tombstone.html", "testdata/expired.html", "testdata/restored-backup-relist.html",
+			"testdata/refetch-many.html", "docs/incidents/testdata/beside/3-too-large.html", "docs/incidents/testdata/beside/5-tombstone.html"} {
+			do(t, ctx, chromedp.Navigate(address(page)))
+			if wrong := get(t, ctx, chromedp.Evaluate[string](sight)); wrong != "" {
+				t.Errorf("%s, %d×%d: %s", page, size[0], size[1], wrong)
+			}
+		}
+	}
+}
+
+// No page is wider than its window, and the browser complains of none. The menu begins with the page
+// to begin with, and on a wide window a line has about 75 characters.
+func TestPagesFit(t *testing.T) {
+	pages := pagesOf(t)
+	ctx, complaints := browser(t)
+	for _, width := range []int64{390, 1280} {
+		do(t, ctx, chromedp.EmulateViewport(width, 900))
+		for _, page := range slices.Sorted(maps.Keys(pages)) {
+			if strings.Contains(pages[page], `id="wire"`) {
+				continue
+			}
+			do(t, ctx, chromedp.Navigate(address(page)))
+			wide := get(t, ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
+			if said := complaints(); wide > width || len(said) > 0 {
+				t.Errorf("%s is %d pixels wide in a window of %d: %q", page, wide, width, said)
+			}
+		}
+	}
+	do(t, ctx, chromedp.Navigate(address("docs/guides/handlers.html")))
+	if first := get(t, ctx, chromedp.Text("#menu a")); first != "Getting started" {
+		t.Errorf("the menu begins with %q", first)
+	}
+	line := get(t, ctx, chromedp.Evaluate[float64](`(() => {
+  const p = [...document.querySelectorAll('main > p')].sort((a, b) => b.textContent.length - a.textContent.length)[0];
+  return p.textContent.length / (p.offsetHeight / parseFloat(getComputedStyle(p).lineHeight));
+})()`))
+	if line < 60 || line > 85 {
+		t.Errorf("a line has %.0f characters", line)
+	}
+}
+
+// A word that is typed on the front page leads to the part of a page that is about it, by the keys
+// alone.
+func TestSearch(t *testing.T) {
+	pagesOf(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(address("index.html")),
+		chromedp.KeyEvent("/"), chromedp.KeyEvent("tombstone"+kb.Enter), chromedp.WaitVisible("#results a"), chromedp.KeyEvent(kb.Enter))
+	if first := get(t, ctx, chromedp.Evaluate[string]("document.activeElement.textContent")); !strings.HasSuffix(first, "› Tombstones") {
+		t.Errorf("the first result is %q", first)
+	}
+	do(t, ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("h2#tombstones"))
+	if at := get(t, ctx, chromedp.Location()); !strings.HasSuffix(at, "docs/list-and-watch.html#tombstones") {
+		t.Errorf("the first result leads to %s", at)
+	}
+	do(t, ctx, chromedp.Navigate(address("search.html?q=nowhere-to-be-found")))
+	if found := get(t, ctx, chromedp.Text("#found")); found != "0 places" {
+		t.Errorf("a word that is nowhere is found: %q", found)
+	}
+	if said := complaints(); len(said) > 0 {
+		t.Errorf("the browser complains: %q", said)
+	}
+}
+
+// The button beside a piece of code copies it.
+func TestCopy(t *testing.T) {
+	pagesOf(t)
+	ctx, _ := browser(t)
+	do(t, ctx, chromedp.Navigate(address("docs/guides/handlers.html")),
+		chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+			_, err := cdp.Call(ctx, tab, protocol.SetPermission, protocol.SetPermissionParams{
+				Permission: &protocol.PermissionDescriptor{Name: "clipboard-read"}, Setting: "granted",
+			})
+			return err
+		}), chromedp.Click(".copy"), chromedp.Poll[chromedp.Void](`document.querySelector('.copy').textContent === 'Copied'`))
+	want := get(t, ctx, chromedp.Evaluate[string](`document.querySelector('pre').textContent`))
+	if got := get(t, ctx, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != want || got == "" {
+		t.Errorf("copied %q of %q", got, want)
+	}
+}
+
+// The front page has a trace in it, and is light with all that it loads.
+func TestFrontPageIsLight(t *testing.T) {
+	pagesOf(t)
+	loaded := make(chan string, 100)
+	ctx, _ := browser(t, func(event any) {
+		if request, ok := event.(*network.EventRequestWillBeSent); ok {
+			loaded <- request.Request.URL
+		}
+	})
+	do(t, ctx, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, network.Enable, network.EnableParams{})
+		return err
+	}), chromedp.Navigate(address("index.html")), chromedp.Evaluate[chromedp.Void](`document.querySelector('iframe').scrollIntoView()`))
+	size, sizes := int64(0), map[string]int64{}
+	for last := ""; !strings.HasSuffix(last, "/incident-tombstone.html"); {
+		select {
+		case last = <-loaded:
+		case <-time.After(time.Minute):
+			t.Fatalf("no trace is loaded, only %v", sizes)
+		}
+		info, err := os.Stat(strings.TrimPrefix(last, "file://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[last], size = info.Size(), size+info.Size()
+	}
+	if size > 300_000 || len(sizes) < 5 {
+		t.Errorf("the front page has %d bytes: %v", size, sizes)
+	}
+}
+
 // Keys and buttons go to the same steps, and the state of a step does not depend on how one got
 // there.
 func TestKeysAndButtons(t *testing.T) {
@@ -178,7 +319,7 @@ func TestAccessible(t *testing.T) {
 			"testdata/expired.html#14", "testdata/incident-too-large.html#6", "testdata/incident-tombstone.html#99", "testdata/refetch-many.html#5",
 			"testdata/websocket-expired.html", "testdata/retrywatcher/retry-after.html#3", "docs/incidents/testdata/idle.html#4",
 			"docs/incidents/testdata/beside/1-idle-websocket.html#14", "docs/incidents/testdata/beside/3-too-large.html#10",
-			"traces.html", "index.html", "docs/index.html", "docs/list-and-watch.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
+			"traces.html", "index.html", "search.html?q=tombstone", "docs/guides/handlers.html", "docs/index.html", "docs/list-and-watch.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
 		} {
 			for _, width := range []int64{1280, 390} {
 				media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}

@@ -1,5 +1,5 @@
 // Command site builds a static site: every Markdown page of the repository in HTML, every trace as
-// a page that steps through it, and an index of the traces that can be filtered. Pages link to each
+// a page that steps through it, an index of the traces that can be filtered, and a search. Pages link to each
 // other by relative paths, so the site works from a folder, too.
 //
 //	go -C test/tools/site run . -out ../../../dist/site
@@ -14,7 +14,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 )
 
@@ -32,69 +32,22 @@ func main() {
 type site struct {
 	root, out string
 	files     []string
-	pages     map[string]string    // of the site, by the file that each is made of; both with slashes
-	docs      map[string]*document // by the file
-	menu      []shelf
-	below     map[string]bool // pages of the menu that are below another
+	pages     map[string]string // of the site, by the file that each is made of; both with slashes
+	titles    map[string]string // of the pages that are not traces, by the file
+	menu      string            // the same for every page
+	order     []string          // the files of the menu
 	traces    []entry
-	assets    map[string]bool // files that pages show
+	found     []found
 }
 
 func build(root, out string) error {
-	s := &site{root: root, out: out, pages: map[string]string{}, docs: map[string]*document{}, below: map[string]bool{}, assets: map[string]bool{}}
-	if err := s.list(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(out); err != nil {
-		return err
-	}
-	if err := s.record(); err != nil {
-		return err
-	}
-	for _, file := range s.files {
-		if s.pages[file] == "" || path.Ext(file) != ".md" {
-			continue
-		}
-		if err := s.read(file); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	if err := s.shelves(); err != nil {
-		return err
-	}
-	for file, doc := range s.docs {
-		if err := s.show(file, doc); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	for asset := range s.assets {
-		data, err := os.ReadFile(filepath.Join(root, asset))
-		if err != nil {
-			return err
-		}
-		if err := s.write(asset, data); err != nil {
+	s := &site{root: root, out: out, pages: map[string]string{}, titles: map[string]string{}}
+	for _, do := range []func() error{s.list, s.readMap, s.record, s.documents, s.style, s.index, s.search} {
+		if err := do(); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"frame.css", "site.css", "site.js"} {
-		data, err := layout.ReadFile("layout/" + name)
-		if err != nil {
-			return err
-		}
-		if err := s.write(name, data); err != nil {
-			return err
-		}
-	}
-	if err := s.step(); err != nil {
-		return err
-	}
-	if err := s.index(); err != nil {
-		return err
-	}
-	if err := s.search(); err != nil {
-		return err
-	}
-	fmt.Printf("%d traces and %d other pages in %s\n", len(s.traces), len(s.pages)-len(s.traces)+1, out)
+	fmt.Printf("%d traces and %d other pages in %s\n", len(s.traces), len(s.titles)+2, out)
 	return nil
 }
 
@@ -106,42 +59,66 @@ func (s *site) list() error {
 	if err != nil {
 		return fmt.Errorf("list the files of the repository: %w", err)
 	}
+	if err := os.RemoveAll(s.out); err != nil {
+		return err
+	}
 	s.files = strings.FieldsFunc(string(names), func(r rune) bool { return r == 0 })
 	for _, file := range s.files {
-		switch dir, base := path.Split(file); {
-		case strings.HasPrefix(file, "."):
-		case base == "README.md":
+		dir, base := path.Split(file)
+		if path.Ext(file) != ".md" || strings.HasPrefix(file, ".") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(s.root, file))
+		if err != nil {
+			return err
+		}
+		if s.pages[file] = strings.TrimSuffix(file, ".md") + ".html"; base == "README.md" {
 			s.pages[file] = dir + "index.html"
-		case path.Ext(file) == ".md":
-			s.pages[file] = strings.TrimSuffix(file, ".md") + ".html"
+		}
+		s.titles[file] = strings.ReplaceAll(strings.TrimPrefix(string(top.Find(text)), "# "), "`", "")
+	}
+	return nil
+}
+
+// top is the heading of a page.
+var top = regexp.MustCompile(`(?m)^# .+$`)
+
+// style writes what the pages share.
+func (s *site) style() error {
+	for _, name := range []string{"frame.css", "site.css", "site.js"} {
+		if err := s.write(name, part(name)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// write writes a file of the site.
-func (s *site) write(name string, data []byte) error {
+// write writes a file of the site. {{root}} becomes the way to the top of the site.
+func (s *site) write(name, text string) error {
 	file := filepath.Join(s.out, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil { // everybody may read a site
 		return err
 	}
-	return os.WriteFile(file, data, 0o666) // the same
+	text = strings.ReplaceAll(text, "{{root}}", strings.Repeat("../", strings.Count(name, "/")))
+	return os.WriteFile(file, []byte(text), 0o666) // the same
 }
 
 //go:embed layout
 var layout embed.FS
 
+func part(name string) string {
+	data, _ := layout.ReadFile("layout/" + name) // it is embedded
+	return string(data)
+}
+
 // page writes a page in the layout of the site. contents and body are HTML.
 func (s *site) page(name, title, contents, body string) error {
-	frame, err := layout.ReadFile("layout/page.html")
-	if err != nil {
-		return err
-	}
-	return s.write(name, []byte(strings.NewReplacer(
-		"{{title}}", html.EscapeString(title), "{{style}}", relative(name, "site.css"), "{{header}}", s.header(name),
-		"{{contents}}", contents, "{{body}}", body,
-	).Replace(string(frame))))
+	return s.write(name, fill(part("page.html"),
+		"{{title}}", html.EscapeString(title), "{{header}}", s.header(name), "{{contents}}", contents, "{{body}}", body))
 }
+
+// fill replaces words by texts, in pairs.
+func fill(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
 // relative returns the link from one file to another, both from the top of the site or of the
 // repository.
@@ -151,9 +128,4 @@ func relative(from, to string) string {
 		return to
 	}
 	return filepath.ToSlash(rel)
-}
-
-// isDir reports whether a folder of the repository has files.
-func (s *site) isDir(name string) bool {
-	return slices.ContainsFunc(s.files, func(file string) bool { return strings.HasPrefix(file, strings.TrimSuffix(name, "/")+"/") })
 }

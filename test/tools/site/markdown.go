@@ -15,7 +15,6 @@ import (
 	highlighting "github.com/yuin/goldmark-highlighting/v2"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
-	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
@@ -36,31 +35,8 @@ var picture = regexp.MustCompile(`(?s)<p>(<img src="[^"]+\.svg"[^>]*>)</p>|(<pic
 
 var table = regexp.MustCompile(`(?s)<table.*?</table>`)
 
-// source is a file that a page shows.
-var source = regexp.MustCompile(`(?:src|srcset)="([^":]+\.svg)"`)
-
-// live is a trace on the front page.
-const live = `<figure class="live">
-<iframe src="testdata/incident-tombstone.html" title="A trace, step by step" loading="lazy"></iframe>
-<figcaption>A real run, step by step: a deletion that no watch reported. <a href="testdata/incident-tombstone.html">Open it on a page of its own</a>,
-or choose <a href="traces.html">another trace</a>.</figcaption>
-</figure>
-`
-
-// document is a Markdown file. Its parts are what stands below each heading of the first three
-// levels; the first part is the top of the page.
-type document struct {
-	src   []byte
-	tree  ast.Node
-	title string
-	parts []part
-}
-
-type part struct {
-	level           int
-	anchor, heading string
-	text            *strings.Builder
-}
+// drawing is a picture that a page shows or leads to.
+var drawing = regexp.MustCompile(`(?:src|srcset|href)="([^":]+\.svg)"`)
 
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM, highlighting.NewHighlighting(highlighting.WithFormatOptions(chroma.WithClasses(true)))),
@@ -68,8 +44,20 @@ var markdown = goldmark.New(
 	goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are ours
 )
 
-// read parses a Markdown file.
-func (s *site) read(file string) error {
+// documents makes a page of each Markdown file.
+func (s *site) documents() error {
+	for _, file := range s.files {
+		if s.titles[file] == "" {
+			continue
+		}
+		if err := s.document(file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func (s *site) document(file string) error {
 	src, err := os.ReadFile(filepath.Join(s.root, file))
 	if err != nil {
 		return err
@@ -94,85 +82,14 @@ func (s *site) read(file string) error {
 		}
 		return step(drawing, name)
 	})
-	d := &document{src: src, title: path.Base(file), parts: []part{{text: &strings.Builder{}}}}
-	d.tree = markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
-	s.docs[file] = d
-	return ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		said := d.parts[len(d.parts)-1].text
-		switch n := n.(type) {
-		case *ast.Heading:
-			if n.Level == 1 {
-				d.title = words(n, src)
-			} else if n.Level <= 3 {
-				d.parts = append(d.parts, part{level: n.Level, anchor: anchor(n), heading: words(n, src), text: &strings.Builder{}})
+	doc := markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
+	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if link, ok := n.(*ast.Link); ok && entering {
+			title := s.titles[s.target(file, string(link.Destination))]
+			if name, ok := n.FirstChild().(*ast.Text); ok && title != "" && (file == mapPage || path.Ext(string(name.Value(src))) == ".md") {
+				n.ReplaceChild(n, name, ast.NewString([]byte(stdhtml.EscapeString(title))))
 			}
-			return ast.WalkSkipChildren, nil
-		case *ast.Text:
-			said.Write(n.Value(src))
-			if n.SoftLineBreak() {
-				said.WriteByte(' ')
-			}
-		case *ast.FencedCodeBlock:
-			said.Write(n.Lines().Value(src))
-		}
-		if n.Type() == ast.TypeBlock {
-			said.WriteByte(' ')
-		}
-		return ast.WalkContinue, nil
-	})
-}
-
-// anchor returns the name of a heading.
-func anchor(heading ast.Node) string {
-	id, _ := heading.AttributeString("id")
-	return fmt.Sprintf("%s", id)
-}
-
-// words returns the text of a node.
-func words(n ast.Node, src []byte) string {
-	var b strings.Builder
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it returns no error
-		if t, ok := n.(*ast.Text); ok && entering {
-			b.Write(t.Value(src))
-		}
-		return ast.WalkContinue, nil
-	})
-	return b.String()
-}
-
-// prose is a text of a cell that one reads, and does not compare with those beside it.
-const prose = 30
-
-// show makes a page of a document.
-func (s *site) show(file string, d *document) error {
-	err := ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		switch n := n.(type) {
-		case *ast.Link:
-			to := s.docs[s.target(file, string(n.Destination))]
-			if said := words(n, d.src); to != nil && (path.Ext(said) == ".md" || file == mapPage) {
-				n.RemoveChildren(n)
-				n.AppendChild(n, ast.NewString([]byte(stdhtml.EscapeString(to.title))))
-			}
-			n.Destination = []byte(s.link(file, string(n.Destination)))
-		case *tables.TableCell:
-			// On a telephone, each cell of a table of prose is a line of its own, with the name of
-			// its column.
-			column := n.Parent().Parent().FirstChild().FirstChild()
-			for cell := n.PreviousSibling(); cell != nil; cell = cell.PreviousSibling() {
-				column = column.NextSibling()
-			}
-			if n.Parent().Kind() == tables.KindTableRow {
-				n.SetAttributeString("data-name", words(column, d.src))
-			}
-			if len(words(n, d.src)) > prose {
-				n.Parent().Parent().SetAttributeString("class", "prose")
-			}
+			link.Destination = []byte(s.link(file, string(link.Destination)))
 		}
 		return ast.WalkContinue, nil
 	})
@@ -180,20 +97,29 @@ func (s *site) show(file string, d *document) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := markdown.Renderer().Render(&b, d.src, d.tree); err != nil {
+	if err := markdown.Renderer().Render(&b, src, doc); err != nil {
 		return err
 	}
 	body := table.ReplaceAllString(b.String(), `<div class="wide" tabindex="0" role="region" aria-label="Table">$0</div>`)
 	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1$2</div>`)
 	body = strings.ReplaceAll(body, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
-	body = strings.ReplaceAll(body, "<pre>", `<pre tabindex="0">`)
-	for _, shown := range source.FindAllStringSubmatch(body, -1) {
-		s.assets[path.Join(path.Dir(file), shown[1])] = true
+	body = strings.ReplaceAll(body, "<pre", `<pre tabindex="0"`)
+	for _, shown := range drawing.FindAllStringSubmatch(body, -1) {
+		name := path.Join(path.Dir(file), shown[1])
+		picture, err := os.ReadFile(filepath.Join(s.root, name))
+		if err != nil {
+			return err
+		}
+		if err := s.write(name, string(picture)); err != nil {
+			return err
+		}
 	}
+	page, title := s.pages[file], s.titles[file]
+	contents := s.contents(page, title, body)
 	if file == frontPage {
-		body = strings.Replace(body, "<h2", live+"<h2", 1)
+		body = strings.Replace(body, "<h2", part("live.html")+"<h2", 1)
 	}
-	return s.page(s.pages[file], d.title, d.contents(), body+s.turn(file))
+	return s.page(page, title, contents, body+s.turn(file))
 }
 
 // target returns the file of a page to which a link leads; "" if it leads elsewhere.
@@ -224,9 +150,8 @@ func (s *site) link(file, to string) string {
 	}
 	switch {
 	case path.Ext(name) == ".svg":
-		s.assets[name] = true
 		return to
-	case s.isDir(name) && strings.Contains(name, "testdata"):
+	case path.Ext(name) == "" && strings.Contains(name, "testdata"):
 		return relative(from, "traces.html")
 	}
 	return repository + name + anchor

@@ -3,59 +3,65 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
+	"regexp"
 	"strings"
 )
 
-// found is what a search can find: the part of a page below a heading, or a trace. The names are
+// found is what a search can find: a trace, or the part of a page below a heading. The names are
 // short because there are a thousand of them.
 type found struct {
 	Page  string `json:"u"` // with the anchor
 	Title string `json:"t"`
-	Part  string `json:"h,omitempty"`
+	Part  string `json:"h"`
 	Text  string `json:"x"`
 }
 
-// search writes the page of the search, and its script: the library, what it searches, and what
-// shows the results. A script is loaded from a folder, too, as data that is fetched would not be.
+var (
+	heading = regexp.MustCompile(`<h([23]) id="([^"]*)">(.*?)</h[23]>|$`)
+	tag     = regexp.MustCompile(`<[^>]*>`)
+)
+
+// contents returns the links to the headings of a page, and keeps its parts for the search.
+func (s *site) contents(page, title, body string) string {
+	text := func(body string) string {
+		return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(body, ""))), " ")
+	}
+	links, below, begin := "", found{Page: page, Title: title}, 0
+	for _, at := range heading.FindAllStringSubmatchIndex(body, -1) {
+		below.Text = text(body[begin:at[0]])
+		s.found = append(s.found, below)
+		if at[2] < 0 {
+			break // the end of the page
+		}
+		level, anchor, name := body[at[2]:at[3]], body[at[4]:at[5]], tag.ReplaceAllString(body[at[6]:at[7]], "")
+		links += fmt.Sprintf("<li class=\"level%s\"><a href=\"#%s\">%s</a></li>\n", level, anchor, name)
+		below, begin = found{Page: page + "#" + anchor, Title: title, Part: text(name)}, at[1]
+	}
+	if strings.Count(links, "<li") < 2 {
+		return ""
+	}
+	return fill(part("contents.html"), "{{links}}", links)
+}
+
+// search writes the page of the search. Its script has the library and the index in it: what a
+// script fetches is not to be had in a site that is opened from a folder.
 func (s *site) search() error {
 	library, err := os.ReadFile("node_modules/minisearch/dist/umd/index.js")
 	if err != nil {
 		return fmt.Errorf("run npm ci in test/tools/site: %w", err)
 	}
-	var all []found
-	for _, file := range s.files {
-		doc := s.docs[file]
-		if doc == nil {
-			continue
-		}
-		for i, part := range doc.parts {
-			f := found{Page: s.pages[file], Title: doc.title, Text: strings.Join(strings.Fields(part.text.String()), " ")}
-			if i > 0 {
-				f.Page, f.Part = f.Page+"#"+part.anchor, part.heading
-			}
-			all = append(all, f)
-		}
-	}
 	for _, e := range s.traces {
-		all = append(all, found{Page: e.page, Title: e.name, Part: "a trace", Text: e.purpose})
+		s.found = append(s.found, found{Page: e.page, Title: e.name, Part: "a trace", Text: e.purpose})
 	}
-	data, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	script, err := layout.ReadFile("layout/search.js")
+	index, err := json.Marshal(s.found)
 	if err != nil {
 		return err
 	}
 	code, _, _ := strings.Cut(string(library), "//# sourceMappingURL")
-	if err := s.write("search.js", fmt.Appendf(nil, "%s\nconst all = %s;\n%s", code, data, script)); err != nil {
+	if err := s.write("search.js", code+"\nconst all = "+string(index)+";\n"+part("search.js")); err != nil {
 		return err
 	}
-	return s.page("search.html", "Search", "", `<h1>Search</h1>
-<noscript><p>The search needs JavaScript, which is switched off here.</p></noscript>
-<p id="found" role="status">Type a word above.</p>
-<ol id="results" class="traces"></ol>
-<script src="search.js"></script>
-`)
+	return s.page("search.html", "Search", "", part("search.html"))
 }

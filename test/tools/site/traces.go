@@ -15,16 +15,13 @@ import (
 )
 
 // entry is a trace in the index.
-type entry struct {
-	name, page, folder, program, purpose string
-	recording                            *trace.Recording
-}
+type entry struct{ name, page, folder, program, purpose string }
 
 // headerMark stands in the page of a trace where a site puts its header.
 const headerMark = "<!-- header of a site -->"
 
-// record runs each trace. A trace for a program that only a test has is shown as its file says, and
-// not run.
+// record makes a page of each trace. A trace for a program that only a test has is shown as its
+// file says, and not run.
 func (s *site) record() error {
 	for _, file := range s.files {
 		if path.Ext(file) != ".txt" || !strings.Contains(file, "testdata/") {
@@ -51,23 +48,16 @@ func (s *site) record() error {
 		}
 		e := entry{
 			name: strings.TrimSuffix(path.Base(file), ".txt"), page: strings.TrimSuffix(file, ".txt") + ".html",
-			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "), recording: recording,
+			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "),
 		}
 		if !ours {
 			e.program = "client-go"
 		}
 		s.traces = append(s.traces, e)
 		s.pages[file] = e.page
-	}
-	return nil
-}
-
-// step writes the pages that step through the traces.
-func (s *site) step() error {
-	for _, e := range s.traces {
-		why := fmt.Sprintf("<h3>Why: <a href=%q>a row of the states</a></h3>", relative(e.page, "docs/states.html"))
-		page := strings.NewReplacer(headerMark, s.header(e.page), "<h3>Why</h3>", why).Replace(string(e.recording.HTML()))
-		if err := s.write(e.page, []byte(page)); err != nil {
+		why := `<h3>Why: <a href="{{root}}docs/states.html">a row of the states</a></h3>`
+		page := fill(string(recording.HTML()), headerMark, s.header(e.page), "<h3>Why</h3>", why)
+		if err := s.write(e.page, page); err != nil {
 			return err
 		}
 	}
@@ -89,9 +79,5 @@ machine, the queue, the store and the callbacks. <a href="docs/trace-format.html
 		fmt.Fprintf(&b, "<li><a href=%q>%s</a> <span class=\"of\">%s · %s</span><p>%s</p></li>\n", e.page,
 			html.EscapeString(e.name), html.EscapeString(e.program), html.EscapeString(e.folder), html.EscapeString(e.purpose))
 	}
-	script, err := layout.ReadFile("layout/filter.js")
-	if err != nil {
-		return err
-	}
-	return s.page("traces.html", "Traces", "", b.String()+"</ul>\n<script>\n"+string(script)+"</script>\n")
+	return s.page("traces.html", "Traces", "", b.String()+"</ul>\n<script>\n"+part("filter.js")+"</script>\n")
 }

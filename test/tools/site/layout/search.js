@@ -9,20 +9,8 @@ const index = new MiniSearch({
 index.addAll(all);
 
 // marked returns a text as nodes, in which the words that were found are marked.
-function marked(text, found) {
-  const words = found.map(word => word.replace(/[^\p{L}\p{N}]/gu, '\\$&')).join('|');
-  return text.split(new RegExp(`(${words})`, 'iu')).map((part, i) => {
-    if (i % 2 === 0) return part;
-    return Object.assign(document.createElement('mark'), { textContent: part });
-  });
-}
-
-// about returns the words around the first one that was found.
-function about(text, found) {
-  const at = Math.max(0, Math.min(...found.map(word => text.toLowerCase().indexOf(word)).filter(i => i >= 0), text.length) % text.length || 0);
-  const from = text.lastIndexOf(' ', Math.max(0, at - 70)) + 1;
-  return (from > 0 ? '… ' : '') + text.slice(from, from + 200) + (from + 200 < text.length ? ' …' : '');
-}
+const marked = (text, words) => text.split(words).map((part, i) => i % 2 === 0 ? part
+  : Object.assign(document.createElement('mark'), { textContent: part }));
 
 function search() {
   const found = index.search(box.value);
@@ -30,9 +18,9 @@ function search() {
     : found.length + (found.length === 1 ? ' place' : ' places') + (found.length > 40 ? ', of which these are the best 40' : '');
   document.getElementById('results').replaceChildren(...found.slice(0, 40).map(({ id, t, h, x, terms }) => {
     const li = document.createElement('li'), link = Object.assign(document.createElement('a'), { href: id });
-    const text = document.createElement('p');
-    link.append(...marked(h ? t + ' › ' + h : t, terms));
-    text.append(...marked(about(x, terms), terms));
+    const text = document.createElement('p'), any = '(' + terms.map(RegExp.escape).join('|') + ')', words = new RegExp(any, 'i');
+    link.append(...marked(h ? t + ' › ' + h : t, words));
+    text.append(...marked(x.match(new RegExp('(?:^|\\b.{0,80})' + any + '.{0,150}(?= |$)', 'i'))?.[0] || x.slice(0, 200), words));
     li.append(link, text);
     return li;
   }));

@@ -13,6 +13,12 @@ addEventListener('DOMContentLoaded', () => {
     pre.replaceWith(box);
     box.append(pre, button);
   }
+  // On a telephone, a row of a table with prose is a block, in which each cell has the name of its column.
+  for (const table of document.querySelectorAll('.document table')) {
+    const cells = [...table.querySelectorAll('td')];
+    for (const td of cells) td.dataset.name = table.rows[0].cells[td.cellIndex].textContent;
+    table.classList.toggle('prose', cells.some(td => td.textContent.length > 30));
+  }
   document.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
 });
 addEventListener('keydown', e => {
