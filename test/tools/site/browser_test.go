@@ -167,8 +167,8 @@ func TestOutcomeIsInSight(t *testing.T) {
 	}
 }
 
-// No page is wider than its window, and the browser complains of none. The menu begins with the page
-// to begin with, and on a wide window a line has about 75 characters.
+// No page is wider than its window, and the browser complains of none. The menu begins with the
+// page to begin with, and on a wide window a line has about 75 characters.
 func TestPagesFit(t *testing.T) {
 	pages := pagesOf(t)
 	ctx, complaints := browser(t)

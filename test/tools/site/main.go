@@ -1,6 +1,6 @@
 // Command site builds a static site: every Markdown page of the repository in HTML, every trace as
-// a page that steps through it, an index of the traces that can be filtered, and a search. Pages link to each
-// other by relative paths, so the site works from a folder, too.
+// a page that steps through it, an index of the traces that can be filtered, and a search. Pages
+// link to each other by relative paths, so the site works from a folder, too.
 //
 //	go -C test/tools/site run . -out ../../../dist/site
 package main

@@ -82,7 +82,7 @@ func (s *site) document(file string) error {
 		}
 		return step(drawing, name)
 	})
-	doc := markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
+	doc := markdown.Parser().Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(anchors{}))))
 	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && entering {
 			title := s.titles[s.target(file, string(link.Destination))]
@@ -136,19 +136,14 @@ func (s *site) target(file, to string) string {
 
 // link returns where a link of a page leads in the site.
 func (s *site) link(file, to string) string {
-	target, anchor, hasAnchor := strings.Cut(to, "#")
+	target, _, _ := strings.Cut(to, "#")
 	if target == "" || strings.Contains(target, ":") {
 		return to
 	}
-	name := path.Join(path.Dir(file), target)
-	if hasAnchor {
-		anchor = "#" + anchor
-	}
-	from := s.pages[file]
-	if page := s.target(file, to); page != "" {
-		return relative(from, s.pages[page]) + anchor
-	}
-	switch {
+	name, from, anchor := path.Join(path.Dir(file), target), s.pages[file], to[len(target):]
+	switch page := s.pages[s.target(file, to)]; {
+	case page != "":
+		return relative(from, page) + anchor
 	case path.Ext(name) == ".svg":
 		return to
 	case path.Ext(name) == "" && strings.Contains(name, "testdata"):
@@ -159,9 +154,9 @@ func (s *site) link(file, to string) string {
 
 // anchors makes the names of headings as GitHub does: in small letters, with hyphens for spaces,
 // without punctuation.
-type anchors struct{ used map[string]int }
+type anchors map[string]int // how often each was used
 
-func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
+func (a anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
@@ -171,19 +166,13 @@ func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 		}
 		return -1
 	}, strings.ToLower(strings.TrimSpace(string(value))))
-	if a.used == nil {
-		a.used = map[string]int{}
-	}
-	n := a.used[name]
-	if a.used[name]++; n > 0 {
+	n := a[name]
+	if a[name]++; n > 0 {
 		name = fmt.Sprintf("%s-%d", name, n)
 	}
 	return []byte(name)
 }
 
-func (a *anchors) Put(value []byte) {
-	if a.used == nil {
-		a.used = map[string]int{}
-	}
-	a.used[string(value)]++
+func (a anchors) Put(value []byte) {
+	a[string(value)]++
 }

@@ -19,6 +19,7 @@ addEventListener('DOMContentLoaded', () => {
     for (const td of cells) td.dataset.name = table.rows[0].cells[td.cellIndex].textContent;
     table.classList.toggle('prose', cells.some(td => td.textContent.length > 30));
   }
+  document.getElementById('contents')?.addEventListener('click', e => e.currentTarget.hidePopover());
   document.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
 });
 addEventListener('keydown', e => {
