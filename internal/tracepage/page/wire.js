@@ -33,6 +33,7 @@ function showWire(n, scroll) {
   if (!scroll || !first) return;
   const list = $('wire'), end = last.offsetTop + last.offsetHeight;
   list.scrollTop = Math.max(first.offsetTop - list.clientHeight / 3, end - list.clientHeight);
-  const below = last.getBoundingClientRect().bottom + 80 - innerHeight; // the controls are at the bottom of a telephone
-  if (n > 0 && below > 0) scrollBy(0, below);
+  // On a telephone, the page scrolls, the controls are at the bottom, and the step stays at the top.
+  const below = (data.sides ? $('sides') : last).getBoundingClientRect().bottom + 80 - innerHeight;
+  if (n > 0 && below > 0) scrollBy(0, Math.min(below, document.querySelector('.step').getBoundingClientRect().top));
 }

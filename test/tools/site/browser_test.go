@@ -136,15 +136,17 @@ func TestTracesStep(t *testing.T) {
 }
 
 // sight looks at every step after the first, which shows the top of the page: the last row of the
-// wire that is reached, and the first callback, are in the window, and nothing covers them.
+// wire that is reached, the first callback and what each of two clients does are in the window, and
+// nothing covers them. On a telephone, the wire of two clients is below what they do.
 const sight = `(() => {
   for (let i = 1; i < steps.length; i++) {
     show(i, true);
-    for (const [name, e] of [['the last row', [...document.querySelectorAll('#wire li:not(.future)')].at(-1)], ['the callback', document.querySelector('#calls li')]]) {
-      const box = e?.getBoundingClientRect();
-      if (!box?.height) continue;
+    const rows = data.sides && innerWidth < 800 ? [] : [[...document.querySelectorAll('#wire li:not(.future)')].at(-1)];
+    for (const e of [...rows, ...document.querySelectorAll('#calls li:first-child, .acts li:first-child')]) {
+      const box = e.getBoundingClientRect();
+      if (box.height === 0) continue;
       for (const y of [box.top + 4, box.bottom - 4]) {
-        if (!e.contains(document.elementFromPoint(box.left + box.width / 2, y))) return name + ' of step ' + (i + 1) + ' is out of sight';
+        if (!e.contains(document.elementFromPoint(box.left + box.width / 2, y))) return e.textContent + ' of step ' + (i + 1) + ' is out of sight';
       }
     }
   }

@@ -120,8 +120,7 @@ func (s *site) page(name, title, contents, body string) error {
 // fill replaces words by texts, in pairs.
 func fill(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
-// relative returns the link from one file to another, both from the top of the site or of the
-// repository.
+// relative returns the link from one file to another, both from the top.
 func relative(from, to string) string {
 	rel, err := filepath.Rel(path.Dir(from), to)
 	if err != nil {

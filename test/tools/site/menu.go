@@ -63,8 +63,7 @@ func (s *site) readMap() error {
 // header returns what stands above every page: a few links, the search and the menu.
 func (s *site) header(page string) string {
 	here := fmt.Sprintf("\"{{root}}%s\"", page)
-	menu := strings.Replace(s.menu, here, here+` aria-current="page"`, 1)
-	return fill(part("header.html"), "{{menu}}", menu)
+	return strings.ReplaceAll(fill(part("header.html"), "{{menu}}", s.menu), here, here+` aria-current="page"`)
 }
 
 // turn returns the links from a page to the one before it in the menu, and to the one after it.
