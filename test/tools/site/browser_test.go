@@ -118,6 +118,7 @@ const fit = `(() => {
 // Each page of a trace steps to its end and back, without a complaint of the browser, in a wide
 // window and on a telephone.
 func TestTracesStep(t *testing.T) {
+	t.Parallel()
 	pages := pagesOf(t)
 	ctx, complaints := browser(t)
 	for _, width := range []int64{390, 1280} {
@@ -310,6 +311,7 @@ const check = `axe.run().then(r => r.violations.filter(v => ['serious', 'critica
 
 // axe-core finds nothing serious in pages of each kind, on light and on dark ground.
 func TestAccessible(t *testing.T) {
+	t.Parallel()
 	pagesOf(t)
 	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {

@@ -20,7 +20,7 @@ addEventListener('DOMContentLoaded', () => {
     table.classList.toggle('prose', cells.some(td => td.textContent.length > 30));
   }
   document.getElementById('contents')?.addEventListener('click', e => e.currentTarget.hidePopover());
-  document.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  document.getElementById('menu').scrollTop = (document.querySelector('#menu [aria-current]')?.offsetTop ?? 0) - innerHeight / 2;
 });
 addEventListener('keydown', e => {
   if (e.key !== '/' || e.target.matches('input')) return;
