@@ -151,7 +151,7 @@ const sight = `(() => {
       }
     }
   }
-  return '';
+  return innerWidth > 820 && document.documentElement.scrollHeight > innerHeight ? 'the page scrolls, and not its columns' : '';
 })()`
 
 // What comes of a step is in sight, whatever the size of the window.

@@ -84,6 +84,20 @@ func TestSiteHasNoDeadLinks(t *testing.T) {
 	}
 }
 
+// A page is called by its title, in links and in the menu, and leads to the next of the menu.
+func TestPagesHaveTitles(t *testing.T) {
+	named := regexp.MustCompile(`<a [^>]*>[^<]*\.md</a>`)
+	pages := pagesOf(t)
+	for name, text := range pages {
+		if link := named.FindString(text); link != "" {
+			t.Errorf("%s: a link has the name of a file: %s", name, link)
+		}
+	}
+	if next := `<a rel="next" href="../docs/list-and-watch.html">How list and watch work</a>`; !strings.Contains(pages["docs/getting-started.html"], next) {
+		t.Errorf("after Getting started comes another page than %s", next)
+	}
+}
+
 // The pages of the incidents show every diagram, and lead to the page of its trace.
 func TestIncidentsShowPictures(t *testing.T) {
 	pictures, err := filepath.Glob("../../../docs/incidents/pictures/*.svg")
