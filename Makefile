@@ -111,7 +111,7 @@ mutants: ## break the library in many ways, and see that the golden traces notic
 	cd test/conformance && $(GOTEST) -count=1 -v -timeout 20m $(TESTFLAGS) ./mutants
 
 docs-site: ## build the site of the documents and of all traces, into dist/site; npm must be installed
-	cd test/tools/site && npm ci --silent --no-audit --no-fund --omit=dev && go run . -out ../../../dist/site
+	cd test/tools/site && npm ci --silent --no-audit --no-fund && go run . -out ../../../dist/site
 
 # Installs Chromium from Debian's packages where it can, and axe-core from npm; the test says what is missing.
 site-test: ## open the pages of the site in Chromium: they step, complain of nothing, fit a telephone, and axe-core finds nothing serious
