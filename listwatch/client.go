@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch/format"
@@ -31,7 +33,8 @@ type Client[T object.Object] struct {
 	// because a custom resource may be deleted and created again with another kind.
 	kind atomic.Pointer[expected]
 
-	shard *shard // of Options.ShardSelector
+	labels labels.Selector // of Options.LabelSelector
+	shard  *shard          // of Options.ShardSelector
 }
 
 // Options of a [Client]. With the zero value, a Client delivers every object of every
@@ -42,7 +45,7 @@ type Options[T object.Object] struct {
 	Namespace string
 
 	// LabelSelector and FieldSelector limit the objects, in the API's own
-	// syntax: "app=web,tier!=db", "spec.nodeName=n1".
+	// syntax: "app=web,tier!=db", "spec.nodeName=n1". New returns an error if one is malformed.
 	LabelSelector string
 	FieldSelector string
 
@@ -136,6 +139,13 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}
 	decoder.version = resource.GroupVersion()
 	decoder.partial = decoder.partial || opts.MetadataOnly
+	selector, err := labels.Parse(opts.LabelSelector)
+	if err != nil {
+		return nil, fmt.Errorf("listwatch: LabelSelector %q: %w", opts.LabelSelector, err)
+	}
+	if _, err := fields.ParseSelector(opts.FieldSelector); err != nil {
+		return nil, fmt.Errorf("listwatch: FieldSelector %q: %w", opts.FieldSelector, err)
+	}
 	part, err := parseShard(opts.ShardSelector)
 	if err != nil {
 		return nil, err
@@ -145,7 +155,7 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 		what += " in " + opts.Namespace
 	}
 	return &Client[T]{
-		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder, shard: part,
+		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder, labels: selector, shard: part,
 	}, nil
 }
 

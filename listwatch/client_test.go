@@ -74,6 +74,15 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	if _, err := New(client, schema.GroupVersionResource{}, Options[*configMap]{}); err == nil {
 		t.Error("no resource was accepted")
 	}
+	// A server would answer 400 to each request, and a reflector would ask forever.
+	for want, opts := range map[string]Options[*configMap]{
+		`listwatch: LabelSelector "app in web": unable to parse requirement: found 'web' expected: '('`: {LabelSelector: "app in web"},
+		`listwatch: FieldSelector "node": invalid selector: 'node'; can't understand 'node'`:            {FieldSelector: "node"},
+	} {
+		if _, err := New(client, configMaps, opts); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 }
 
 // A kind in place of the plural name is a 404 forever.

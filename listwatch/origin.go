@@ -3,8 +3,6 @@ package listwatch
 import (
 	"encoding/json"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Origin says what the objects of a [Client] are, as one line of JSON: the server's URL, the
@@ -30,7 +28,8 @@ func (c *Client[T]) Origin() string {
 		Transform     bool     `json:"transform,omitempty"`
 	}{
 		c.client.Server(), c.gvr.Group, c.gvr.Version, c.gvr.Resource, c.opts.Namespace,
-		canonical(c.opts.LabelSelector), c.opts.FieldSelector, c.opts.ShardSelector,
+		c.labels.String(), // in order, so that equal selectors are equal texts
+		c.opts.FieldSelector, c.opts.ShardSelector,
 		c.drops(), c.decoder.partial, c.opts.Transform != nil,
 	})
 	if err != nil {
@@ -43,14 +42,4 @@ func (c *Client[T]) Origin() string {
 // drops returns Options.Drop, sorted and each path once, so that equal options are equal.
 func (c *Client[T]) drops() []string {
 	return slices.Compact(slices.Sorted(slices.Values(c.opts.Drop)))
-}
-
-// canonical returns a label selector with its requirements in order, so that equal selectors are
-// equal texts. It returns a selector that it cannot read as it is.
-func canonical(selector string) string {
-	parsed, err := labels.Parse(selector)
-	if err != nil {
-		return selector
-	}
-	return parsed.String()
 }

@@ -18,11 +18,10 @@ func (c *Client[T]) Sees(w writes.Write) writes.Sight {
 	if w.Server != c.client.Server() || w.Resource != c.gvr.GroupResource().String() || c.opts.Namespace != "" && c.opts.Namespace != w.Namespace {
 		return writes.Elsewhere
 	}
-	selector, err := labels.Parse(c.opts.LabelSelector)
 	switch {
-	case err != nil || !w.Labeled && !selector.Empty():
+	case !w.Labeled && !c.labels.Empty():
 		return writes.Unsure
-	case !selector.Matches(labels.Set(w.Labels)):
+	case !c.labels.Matches(labels.Set(w.Labels)):
 		return writes.Hidden
 	case c.opts.FieldSelector+c.opts.ShardSelector != "":
 		return writes.Unsure

@@ -168,7 +168,7 @@ func TestMirrorErrors(t *testing.T) {
 		"no folder":       {[]string{"cm", "--server", w.url, "--to", "sqlite:" + dir + "/none/x.db"}, "the folder " + dir + "/none does not exist: make it first"},
 		"unknown":         {[]string{"podz", "--server", w.url, "--to", "sqlite:" + dir + "/x"}, `the server has no resource "podz"; did you mean pods?`},
 		"forbidden":       {[]string{"secrets", "-A", "--server", other.url, "--to", "sqlite:" + dir + "/x"}, "does not permit this (403): secrets is forbidden"},
-		"bad selector":    {[]string{"cm", "-l", "a=(b", "--server", w.url, "--to", "sqlite:" + dir + "/x"}, "refuses the request (400)"},
+		"bad selector":    {[]string{"cm", "--field-selector", "spec.shape=round", "--server", w.url, "--to", "sqlite:" + dir + "/x"}, "refuses the request (400)"},
 		"no cluster":      {[]string{"cm", "--server", ln.URL, "--to", "sqlite:" + dir + "/x"}, "allow the verb get on the namespace kube-system, or name the cluster with --cluster"},
 		"bad drop":        {[]string{"cm", "--drop", "metadata.name", "--server", w.url, "--to", "sqlite:" + dir + "/x"}, "metadata.name"},
 		"no database":     {[]string{"cm", "--server", w.url, "--to", "postgres://u:secret@127.0.0.1:1/d?connect_timeout=1"}, "connection refused"},

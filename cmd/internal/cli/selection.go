@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/transport"
@@ -71,6 +73,12 @@ func (s *Selection) Check() error {
 	}
 	if s.Namespace != "" && s.AllNamespaces {
 		return Usage("-n and -A cannot be used together")
+	}
+	if _, err := labels.Parse(s.Labels); err != nil {
+		return Usage("-l %s: %w", s.Labels, err)
+	}
+	if _, err := fields.ParseSelector(s.Fields); err != nil {
+		return Usage("--field-selector %s: %w", s.Fields, err)
 	}
 	return CheckNamespace(s.Namespace)
 }
