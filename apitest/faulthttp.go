@@ -14,6 +14,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/near"
 )
 
 const faultsPath = "/_faults/"
@@ -232,8 +234,10 @@ func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 		s.serveWatches(w, req)
 		return
 	}
+	names := []string{watchesQuestion.name}
 	for _, f := range faultSwitches {
 		if f.name != name {
+			names = append(names, f.name)
 			continue
 		}
 		if req.Method != http.MethodPost {
@@ -252,7 +256,7 @@ func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 		_, _ = fmt.Fprintln(w, did) // if it returns an error, the client hung up
 		return
 	}
-	http.Error(w, fmt.Sprintf("no fault %q: GET %s lists them", name, faultsPath), http.StatusNotFound)
+	http.Error(w, fmt.Sprintf("no fault %q: GET %s lists them%s", name, faultsPath, near.DidYouMean(name, names)), http.StatusNotFound)
 }
 
 // watchesQuestion is no fault: a test asks it before one that concerns open watches.

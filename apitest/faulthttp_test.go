@@ -46,6 +46,9 @@ func TestFaultsOverHTTP(t *testing.T) {
 				t.Errorf("%s: %d %s", path, a.code, a.body)
 			}
 		}
+		if a := f.do(http.MethodPost, faultsPath+"cutt", ""); !strings.Contains(a.body, "did you mean cut?") {
+			t.Errorf("a name that is nearly right: %s", a.body)
+		}
 		if a := f.get(faultsPath + "compact"); a.code != http.StatusMethodNotAllowed {
 			t.Errorf("GET of a fault: %d", a.code)
 		}

@@ -33,14 +33,8 @@ was not understood, 3 if another program writes to the copy now.`,
   relist-sql query cluster.db 'SELECT namespace, count(*) FROM pods GROUP BY 1'
   relist-sql status cluster.db               # how old is it, and is it whole?`,
 		Version: cli.Version(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("unknown command %q: want mirror, query, status or version", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cli.OnlyCommands(root, "command")
 	root.SetVersionTemplate("relist-sql {{.Version}}\n")
 	root.AddCommand(newMirror(), newQuery(), newStatus(), cli.NewVersion("relist-sql"))
 	return root

@@ -11,6 +11,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"fly", `relist-sql: unknown command "fly": want mirror, query, status or version`},
 		{"--fly", "relist-sql: unknown flag: --fly"},
+		{"stats", `relist-sql: unknown command "stats"; did you mean status?`},
 		{"mirror --to sqlite:x", "relist-sql mirror: name a resource"},
 		{"mirror , --to sqlite:x", "relist-sql mirror: name a resource"},
 		{"mirror pods", "relist-sql mirror: name a database with --to"},

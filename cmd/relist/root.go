@@ -30,14 +30,8 @@ was not understood.`,
   relist record pods -A -o t.txt   # record the answers of a cluster
   relist replay t.txt              # and play it again`,
 		Version: cli.Version(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("unknown command %q: want demo, mirror, record, relay, replay, serve or version", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cli.OnlyCommands(root, "command")
 	root.SetVersionTemplate("relist {{.Version}}\n")
 	root.AddCommand(newDemo(), newMirror(), newServe(), newRelay(), newReplay(), newRecord(), cli.NewVersion("relist"))
 	return root

@@ -14,7 +14,11 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{"fly", `relist: unknown command "fly": want demo, mirror, record, relay, replay, serve or version`},
+		{"miror", `relist: unknown command "miror"; did you mean mirror?`},
 		{"--fly", "relist: unknown flag: --fly"},
+		{"mirror pods --selectr app=web", "relist mirror: unknown flag: --selectr; did you mean --selector?"},
+		{"mirror pods -l a=(b", "relist mirror: -l a=(b: unable to parse requirement: "},
+		{"mirror pods --field-selector node", "relist mirror: --field-selector node: invalid selector: "},
 		{"mirror", "relist mirror: name a resource"},
 		{"mirror ,", "relist mirror: name a resource"},
 		{"record pods nodes -o x", "relist record: name one resource"},

@@ -3,9 +3,9 @@ package discovery
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/relist-go/relist/internal/near"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -56,10 +56,9 @@ func (e *MissingError) Error() string {
 	return "discover what the server serves: these groups did not answer: " + enumerate(e.Groups)
 }
 
-// maxNear is how many names an error offers, and maxKnown is how many groups it lists. maxName is
-// how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
+// maxKnown is how many groups an error lists. maxName is how much of a name it shows; a plural and
+// its group have up to 63 and 253 bytes.
 const (
-	maxNear  = 4
 	maxKnown = 30
 	maxName  = 320
 )
@@ -67,60 +66,19 @@ const (
 // version matches the versions of the API, and none of its groups.
 var version = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
-// near returns the resources whose names are like the one that was typed, the most
-// alike first.
+// near returns the resources whose names are like the one that was typed, the most alike first. If
+// a name is right, the group may differ.
 func (c *catalog) near(q query) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
+	var names []near.Name
 	for _, r := range c.resources {
-		best := len(q.resource)
-		for _, name := range append([]string{r.Resource, r.Singular}, r.ShortNames...) {
-			best = min(best, unlike(q.resource, name))
-		}
-		// A third of the letters may differ, and in a right name the group.
-		if best > max(1, len(q.resource)/3) || !r.Can("watch") {
+		if !r.Can("watch") {
 			continue
 		}
 		name := r.GroupResource().String()
 		if len(q.readings) > 1 && r.Group != "" && version.MatchString(q.readings[0].Version) { // and maybe the wrong one
 			name = r.Resource + "." + r.Version + "." + r.Group
 		}
-		if !slices.ContainsFunc(found, func(f candidate) bool { return f.name == name }) {
-			found = append(found, candidate{name, best})
-		}
+		names = append(names, near.Name{Name: name, Spellings: append([]string{r.Resource, r.Singular}, r.ShortNames...)})
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
-	var names []string
-	for _, f := range found[:min(len(found), maxNear)] {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// unlike is how far apart two names are: their edit distance, or 1 if the one typed
-// is a long beginning of the other.
-func unlike(typed, name string) int {
-	if len(typed) >= 3 && strings.HasPrefix(name, typed) {
-		return min(1, len(name)-len(typed))
-	}
-	previous := make([]int, len(name)+1)
-	for j := range previous {
-		previous[j] = j
-	}
-	for i := range len(typed) {
-		current := make([]int, len(name)+1)
-		current[0] = i + 1
-		for j := range len(name) {
-			change := previous[j]
-			if typed[i] != name[j] {
-				change++
-			}
-			current[j+1] = min(change, previous[j+1]+1, current[j]+1)
-		}
-		previous = current
-	}
-	return previous[len(name)]
+	return near.Like(q.resource, names)
 }

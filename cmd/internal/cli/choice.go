@@ -46,7 +46,11 @@ func (c *choice[V]) Set(s string) error {
 			return nil
 		}
 	}
-	words := c.words()
+	return oneOf(c.words())
+}
+
+// oneOf says that one of several words is wanted.
+func oneOf(words []string) WantError {
 	last := len(words) - 1
 	return WantError(strings.Join(words[:last], ", ") + " or " + words[last])
 }

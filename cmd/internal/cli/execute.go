@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/internal/near"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -53,7 +54,7 @@ func (e *StatusError) Unwrap() error { return e.Err }
 func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.Command), args []string, output, stderr io.Writer) int {
 	out := &stdout{out: output}
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{flagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &UsageError{flagError(cmd.Flags(), err)} })
 	root.SetArgs(append([]string{}, args...)) // nil stands for os.Args
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -97,16 +98,30 @@ func Print(out io.Writer, format string, args ...any) error {
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
+		if cmd.Name() == "completion" {
+			OnlyCommands(cmd, "shell")
 		}
-		cmd.Args = func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return Usage("unknown shell %q: want bash, fish, powershell or zsh", args[0])
-			}
+	}
+}
+
+// OnlyCommands lets cmd print its help, and refuse an argument that names none of its commands.
+// what is the noun for one of them.
+func OnlyCommands(cmd *cobra.Command, what string) {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
 			return nil
 		}
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		var names []string
+		for _, c := range cmd.Commands() {
+			if name := c.Name(); name != "completion" && name != "help" { // cobra's own
+				names = append(names, name)
+			}
+		}
+		if meant := near.DidYouMean(args[0], names); meant != "" {
+			return Usage("unknown %s %q%s", what, args[0], meant)
+		}
+		return Usage("unknown %s %q: %w", what, args[0], oneOf(names))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/relist-go/relist/internal/near"
 )
 
 // lifetime is the value of --for. It refuses zero, which would either end a command
@@ -55,8 +57,13 @@ type WantError string
 func (e WantError) Error() string { return "want " + string(e) }
 
 // flagError replaces the parser's error for a flag's value by one that says which values
-// the flag accepts.
-func flagError(err error) error {
+// the flag accepts, and adds to that for an unknown flag which one may have been meant.
+func flagError(flags *pflag.FlagSet, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		flags.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		return fmt.Errorf("%w%s", err, near.DidYouMean("--"+unknown.GetSpecifiedName(), names))
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
