@@ -108,13 +108,15 @@ type Problem struct {
 	Outage bool `json:"-"`
 }
 
-// Deltas counts deltas by type.
+// Deltas counts deltas by type. Those of the first list have a count of their own, because they
+// replace nothing.
 type Deltas struct {
-	Added    int `json:"Added"`
-	Updated  int `json:"Updated"`
-	Deleted  int `json:"Deleted"`
-	Replaced int `json:"Replaced"`
-	Sync     int `json:"Sync"`
+	FirstList int `json:"FirstList"`
+	Added     int `json:"Added"`
+	Updated   int `json:"Updated"`
+	Deleted   int `json:"Deleted"`
+	Replaced  int `json:"Replaced"`
+	Sync      int `json:"Sync"`
 }
 
 // Summary is the last line.

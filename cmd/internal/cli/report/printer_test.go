@@ -69,7 +69,7 @@ summary
   relists          0
   watches          0
   bookmarks        0
-  deltas           0 added, 0 updated, 0 deleted (0 inferred), 0 replaced, 0 resynced
+  deltas           0 in the first list, 0 added, 0 updated, 0 deleted (0 inferred), 0 replaced, 0 resynced
   problems         0
   synced in        2s
   CPU              1s

@@ -65,8 +65,8 @@ func (s Summary) Table() []Row {
 		{"relists", fmt.Sprint(s.Relists)},
 		{"watches", fmt.Sprint(s.Watches)},
 		{"bookmarks", fmt.Sprint(s.Bookmarks)},
-		{"deltas", fmt.Sprintf("%d added, %d updated, %d deleted (%d inferred), %d replaced, %d resynced",
-			s.Deltas.Added, s.Deltas.Updated, s.Deltas.Deleted, s.Inferred, s.Deltas.Replaced, s.Deltas.Sync)},
+		{"deltas", fmt.Sprintf("%d in the first list, %d added, %d updated, %d deleted (%d inferred), %d replaced, %d resynced",
+			s.Deltas.FirstList, s.Deltas.Added, s.Deltas.Updated, s.Deltas.Deleted, s.Inferred, s.Deltas.Replaced, s.Deltas.Sync)},
 		{"problems", fmt.Sprint(s.Problems)},
 		{"synced in", orNone(map[bool]string{true: Short(s.SyncSeconds)}[s.SyncSeconds > 0])},
 	}

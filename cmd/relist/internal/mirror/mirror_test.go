@@ -154,7 +154,7 @@ func TestOrderOfLines(t *testing.T) {
 		t.Errorf("list is line %d, synced line %d, want 0 and 501", slices.Index(kinds, "list"), slices.Index(kinds, "synced"))
 	}
 	s := f.end()
-	if s.Objects != 500 || s.Deltas.Replaced != 500 || s.Lists != 1 || s.SyncSeconds <= 0 {
+	if s.Objects != 500 || s.Deltas != (report.Deltas{FirstList: 500}) || s.Lists != 1 || s.SyncSeconds <= 0 {
 		t.Errorf("summary = %+v", s)
 	}
 }
@@ -183,7 +183,7 @@ func TestFollows(t *testing.T) {
 	}
 	f.await("bookmark", 1)
 	s := f.end()
-	if s.Deltas != (report.Deltas{Replaced: 2, Added: 1, Updated: 1, Deleted: 1}) || s.Inferred != 0 || s.Bookmarks == 0 || s.ResourceVersion != last {
+	if s.Deltas != (report.Deltas{FirstList: 2, Added: 1, Updated: 1, Deleted: 1}) || s.Inferred != 0 || s.Bookmarks == 0 || s.ResourceVersion != last {
 		t.Errorf("summary = %+v", s)
 	}
 	if want := serverDigest(t, f.server); s.Digest != want {

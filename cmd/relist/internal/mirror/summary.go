@@ -80,7 +80,11 @@ func (m *Mirror) countDelta(d deltafifo.Delta[*listwatch.Raw]) {
 		case deltafifo.Deleted:
 			s.Deltas.Deleted++
 		case deltafifo.Replaced:
-			s.Deltas.Replaced++
+			if m.isSync {
+				s.Deltas.Replaced++
+			} else {
+				s.Deltas.FirstList++
+			}
 		case deltafifo.Sync:
 			s.Deltas.Sync++
 		}
