@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
-	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/reflector"
 )
 
 // statusLinePeriod is short enough to look alive.
@@ -32,26 +33,33 @@ func showStatusLine(ctx context.Context, out *report.Printer, targets []*target)
 func statusLine(targets []*target, now time.Time) string {
 	var parts []string
 	for _, t := range targets {
-		s := t.mirror.Status()
-		text := fmt.Sprintf("%s, %d objects", s.State, t.mirror.Store().Len())
+		text := stateLine(t.mirror.Status(), t.mirror.Store().Len(), now)
 		if label := strings.TrimSpace(t.label); label != "" {
 			text = label + " " + text
-		}
-		switch {
-		case !s.FailingSince.IsZero() && s.LastError != nil:
-			text += fmt.Sprintf(", failing for %s", roughly(now.Sub(s.FailingSince)))
-			if why := mirror.Cause(s.LastError); why != "" {
-				text += ": " + why
-			}
-		case s.ResourceVersion != "":
-			text += " at " + report.Word(s.ResourceVersion)
-			if !s.LastEvent.IsZero() {
-				text += fmt.Sprintf(", last event %s ago", roughly(now.Sub(s.LastEvent)))
-			}
 		}
 		parts = append(parts, text)
 	}
 	return "  " + strings.Join(parts, "; ")
+}
+
+// stateLine says in which state a mirror is. If it fails, the reason comes first, because the end of
+// the line may be cut off.
+func stateLine(s reflector.Status, objects int, now time.Time) string {
+	text := fmt.Sprintf("%s, %d objects", s.State, objects)
+	switch {
+	case !s.FailingSince.IsZero() && s.LastError != nil:
+		failing := fmt.Sprintf("failing for %s", roughly(now.Sub(s.FailingSince)))
+		if why := connect.Cause(s.LastError); why != "" {
+			failing += ": " + why
+		}
+		text = failing + ", " + text
+	case s.ResourceVersion != "":
+		text += " at " + report.Word(s.ResourceVersion)
+		if !s.LastEvent.IsZero() {
+			text += fmt.Sprintf(", last event %s ago", roughly(now.Sub(s.LastEvent)))
+		}
+	}
+	return text
 }
 
 // roughly is a time in whole seconds.

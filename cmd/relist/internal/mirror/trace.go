@@ -28,13 +28,13 @@ func Lines(line func(report.Line)) *reflector.Trace {
 			line(report.WatchEnd{
 				ResourceVersion: w.ResourceVersion,
 				Reason:          w.Reason.String(),
-				Message:         Cause(w.Err),
+				Message:         connect.Cause(w.Err),
 				Events:          w.Events,
 				Seconds:         report.Seconds(w.Duration),
 			})
 		},
 		Relist: func(r reflector.Relist) {
-			line(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: Cause(r.Err)})
+			line(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: connect.Cause(r.Err)})
 		},
 		Backoff: func(b reflector.Backoff) {
 			line(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
@@ -64,7 +64,7 @@ func (m *Mirror) outages() *reflector.Trace {
 			if b.News == protocol.StillFails {
 				text = "still cannot be read (%s): %s"
 			}
-			m.opts.Outage(fmt.Sprintf(text, b.Reason, Cause(b.Err)))
+			m.opts.Outage(fmt.Sprintf(text, b.Reason, connect.Cause(b.Err)))
 		},
 		Recovered: func(r reflector.Recovered) {
 			m.opts.Outage(fmt.Sprintf("is read again, after %s", r.After.Round(100*time.Millisecond)))

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/reflector"
@@ -49,6 +50,8 @@ type Status struct {
 	LastError     string    `json:"lastError,omitempty"`   // also when it is long over
 	LastErrorTime time.Time `json:"lastErrorTime,omitzero"`
 	NextRetry     time.Time `json:"nextRetry,omitzero"` // in the state waiting
+
+	cause string // of LastError, for people: lastError
 
 	Quarantined []Quarantined `json:"quarantined"` // by key
 }
@@ -107,7 +110,7 @@ func (v *View) of(r reflector.Status, now time.Time) Status {
 		s.StalenessSeconds = &stale
 	}
 	if r.LastError != nil {
-		s.LastError = r.LastError.Error()
+		s.LastError, s.cause = r.LastError.Error(), lastError(r)
 	}
 	for _, q := range r.Quarantined {
 		s.Quarantined = append(s.Quarantined, quarantined(q))
@@ -150,10 +153,10 @@ func (v *View) problem(r reflector.Status, now time.Time) string {
 
 // lastError is what keeps the mirror from being well, if that is known.
 func lastError(r reflector.Status) string {
-	if r.LastError == nil {
-		return ""
+	if why := connect.Cause(r.LastError); why != "" {
+		return ": " + why
 	}
-	return ": " + r.LastError.Error()
+	return ""
 }
 
 // span is a length of time as precisely as people want it.

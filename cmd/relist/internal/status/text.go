@@ -28,7 +28,7 @@ func (s Status) Text() string {
 		}
 	}
 	if s.LastError != "" {
-		add("last error", s.ago(s.LastErrorTime)+": "+visible.OneLine(s.LastError))
+		add("last error", s.ago(s.LastErrorTime)+visible.OneLine(s.cause))
 	}
 	for _, q := range s.Quarantined {
 		add("quarantined", s.patient(q))

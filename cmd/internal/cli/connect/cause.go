@@ -1,9 +1,10 @@
-package mirror
+package connect
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Cause says why a request failed or a watch ended, without what a line says anyway: what
-// was asked for, and of what. An end in good order has no cause.
+// was asked for, and of what. An end in good order has no cause. The reason comes before the
+// address, because the end of a line may be cut off.
 func Cause(err error) string {
 	if err == nil || err == io.EOF { //nolint:errorlint // a request without an answer wraps it
 		return ""
@@ -23,7 +25,10 @@ func Cause(err error) string {
 	}
 	var request *transport.RequestError
 	if errors.As(err, &request) {
-		return request.Err.Error()
+		err = request.Err
+	}
+	if network, ok := errors.AsType[*net.OpError](err); ok && network.Addr != nil {
+		return fmt.Sprintf("%s (%s)", cause(network), network.Addr)
 	}
 	return err.Error()
 }
