@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/base64"
 	stdjson "encoding/json"
 	"errors"
@@ -11,12 +12,14 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 
 	"github.com/relist-go/relist/internal/files"
 )
@@ -270,7 +273,7 @@ func known(what string, entries []kubeconfigEntry) string {
 func unmarshalYAML(data []byte, into any) error {
 	text, err := yaml.YAMLToJSON(data)
 	if err != nil {
-		return syntaxWithoutValues(err)
+		return syntaxWithoutValues(data, err)
 	}
 	err = json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err == nil {
@@ -280,9 +283,9 @@ func unmarshalYAML(data []byte, into any) error {
 	if !errors.As(err, &wrong) {
 		return errors.New("yaml: it cannot be read as JSON") // unreachable: it was JSON
 	}
-	field := fieldName(wrong.JSONPointer)
+	field, line := fieldName(wrong.JSONPointer), lineOf(data, wrong.JSONPointer)
 	if noBase64, ok := errors.AsType[base64.CorruptInputError](err); ok {
-		return fmt.Errorf("yaml: %s: %w", field, noBase64)
+		return fmt.Errorf("yaml: %s%s: %w", line, field, noBase64)
 	}
 	kind := kindName(wrong.JSONKind)
 	hint := ""
@@ -290,9 +293,48 @@ func unmarshalYAML(data []byte, into any) error {
 		hint = ": put it in quotes"
 	}
 	return &redactedError{
-		text: fmt.Sprintf("yaml: %s is of the wrong type (%s)%s", field, kind, hint),
+		text: fmt.Sprintf("yaml: %s%s is of the wrong type (%s)%s", line, field, kind, hint),
 		err:  &stdjson.UnmarshalTypeError{Value: kind, Field: strings.TrimPrefix(field, wholeFile), Type: wrong.GoType},
 	}
+}
+
+// yamlNode reads a part of a YAML file.
+type yamlNode func(into any) error
+
+// UnmarshalYAML lets the parser say how.
+func (n *yamlNode) UnmarshalYAML(read func(into any) error) error {
+	*n = read
+	return nil
+}
+
+var yamlLine = regexp.MustCompile(`line \d+: `)
+
+// lineOf returns "line 4: ", where the value of a field begins, or "" if that is not known. It reads
+// the value into what can hold none, because only an error of the parser has a line.
+func lineOf(data []byte, pointer jsontext.Pointer) string {
+	var node yamlNode
+	err := goyaml.Unmarshal(data, &node) //nolint:staticcheck // go.yaml.in/yaml/v2 by itself is one more requirement
+	for token := range pointer.Tokens() {
+		var items []yamlNode
+		members := map[string]yamlNode{}
+		i, notIndex := strconv.Atoi(token)
+		switch {
+		case err != nil || node == nil:
+			return ""
+		case notIndex != nil:
+			err = node(&members)
+		default:
+			if err = node(&items); i < len(items) {
+				members[token] = items[i]
+			}
+		}
+		node = members[token]
+	}
+	if node == nil {
+		return ""
+	}
+	err = node(new(chan int))
+	return yamlLine.FindString(fmt.Sprint(err))
 }
 
 // wholeFile is what fieldName calls the root.
@@ -348,9 +390,16 @@ func (d *pemData) UnmarshalText(text []byte) error {
 // parser, a token that begins with an asterisk is an alias.
 var parserText = regexp.MustCompile(`yaml: (line \d+: )?(did not find|could not find|found|mapping values|block|control characters) .*$`)
 
-func syntaxWithoutValues(err error) error {
+func syntaxWithoutValues(data []byte, err error) error {
 	if text := parserText.FindString(err.Error()); text != "" {
 		return errors.New(text)
 	}
-	return errors.New("yaml: an alias (*), a tag (!) or a key that is not valid: put values with such characters in quotes")
+	// The parser gives no line. The file has the same error if it ends behind this line, and another
+	// one or none if it ends before.
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	before := sort.Search(len(lines)-1, func(i int) bool {
+		_, same := yaml.YAMLToJSON(bytes.Join(lines[:i+1], nil))
+		return same != nil && same.Error() == err.Error()
+	})
+	return fmt.Errorf("yaml: line %d: an alias (*), a tag (!) or a key that is not valid: put values with such characters in quotes", before+1)
 }

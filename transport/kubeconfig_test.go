@@ -151,18 +151,20 @@ func TestKubeconfigErrorsQuoteNoValue(t *testing.T) {
 		return rest + "users: [{name: u}]\nclusters: [{name: c, cluster: {server: '" + s + "'}}]"
 	}
 	for _, tt := range []struct{ in, wantErr string }{
-		{user("*swordfish"), "put values with such characters in quotes"},
-		{user("!!int swordfish"), "in quotes"},
-		{user("!!float swordfish"), "in quotes"},
-		{user("&swordfish [*swordfish]"), "in quotes"},
-		{user("{[swordfish]: 1}"), "in quotes"},
+		{user("*swordfish"), "line 3: an alias (*), a tag (!) or a key that is not valid: put values with such characters in quotes"},
+		{user("!!int swordfish"), "line 3: an alias"},
+		{user("!!float swordfish"), "line 3: an alias"},
+		{user("&swordfish [*swordfish]"), "line 3: an alias"},
+		{user("{[swordfish]: 1}"), "line 3: an alias"},
 		{user("!swordfish"), "line 3: did not find"},
 		{user("@swordfish"), "line 3: found character that cannot start any token"},
 		{user(`"\qswordfish"`), "found unknown escape character"},
-		{user("[swordfish]"), "yaml: users[0].user.token is of the wrong type (array)"},
-		{"users: swordfish", "yaml: users is of the wrong type (string)"},
-		{"users: [{user: 1234567}]", "yaml: users[0].user is of the wrong type (number)"},
-		{"users: [{user: {client-key-data: '!swordfish'}}]", "yaml: users[0].user.client-key-data: illegal base64 data at input byte 0"},
+		{user("[swordfish]"), "yaml: line 3: users[0].user.token is of the wrong type (array)"},
+		{"{\"users\": [\n  {\"user\": {\n    \"token\": 1234567\n  }}\n]}\n", "yaml: line 3: users[0].user.token is of the wrong type (number): put it in quotes"},
+		{"users:\n- user:\n    token: *swordfish\ncontexts: []\n", "line 3: an alias"},
+		{"users: swordfish", "yaml: line 1: users is of the wrong type (string)"},
+		{"users: [{user: 1234567}]", "yaml: line 1: users[0].user is of the wrong type (number)"},
+		{"users: [{user: {client-key-data: '!swordfish'}}]", "yaml: line 1: users[0].user.client-key-data: illegal base64 data at input byte 0"},
 		{server("https://[::1?token=swordfish"), "the Server is not a URL"},
 		{server("https://host:swordfish"), "the Server is not a URL"},
 		{server("https://host/%zz?token=swordfish"), "the Server is not a URL"},
@@ -207,7 +209,7 @@ func TestKubeconfigIsReadAsKubectlReadsIt(t *testing.T) {
 		{"no scheme", file("server: 'localhost:8080'", ""), Config{Server: "http://localhost:8080"}, ""},
 		{"no scheme, an address", file("server: '10.0.0.1:8080'", ""), Config{Server: "http://10.0.0.1:8080"}, ""},
 		{"no scheme, IPv6", file("server: '[::1]:8080'", ""), Config{Server: "http://[::1]:8080"}, ""},
-		{"a boolean in quotes", file(server+", insecure-skip-tls-verify: 'true'", ""), plain, "yaml: clusters[0].cluster.insecure-skip-tls-verify is of the wrong type (string)"},
+		{"a boolean in quotes", file(server+", insecure-skip-tls-verify: 'true'", ""), plain, "yaml: line 3: clusters[0].cluster.insecure-skip-tls-verify is of the wrong type (string)"},
 		{"both certificate and data", file(server, "client-certificate: x, client-certificate-data: eA==, client-key: x"), plain, `user "u": there is both client-certificate and client-certificate-data`},
 		{"both key and data", file(server, "client-certificate: x, client-key-data: eA==, client-key: x"), plain, `user "u": there is both client-key and client-key-data`},
 		{"both authority and data", file(server+", certificate-authority: x, certificate-authority-data: eA==", ""), plain, `cluster "c" has both certificate-authority and certificate-authority-data`},
@@ -229,7 +231,7 @@ func TestKubeconfigIsReadAsKubectlReadsIt(t *testing.T) {
 	}
 	for _, scalar := range []string{"012345", "1e10", "0x1F4A", "1_000_000", "123456789012345678901234", "1.10", "yes", "0o17", ".5", "-1", "true"} {
 		_, err := parseKubeconfig([]byte(file(server, "username: a, password: "+scalar)), "/dir", "")
-		checkError(t, err, "yaml: users[0].user.password is of the wrong type")
+		checkError(t, err, "yaml: line 4: users[0].user.password is of the wrong type")
 		checkError(t, err, "put it in quotes")
 	}
 	for _, scalar := range []string{"1:30", "1.2.3", "~x"} {

@@ -59,7 +59,7 @@ users: [{name: u2, user: {exec: {command: x}}}]
 		{"the order counts", three + ":" + two, "", Config{Server: "https://c2", Namespace: "n2"}, `user "u2": exec: apiVersion is missing`},
 		{"missing files and empty names are skipped", missing + "::" + one + ":" + missing + ":" + two + ":" + one, "red", red, ""},
 		{"a file alone lacks something", one, "red", Config{}, "kubeconfig " + one + `: context "red" names the cluster "c1", which is not there; the file has no clusters`},
-		{"a broken file", one + ":" + broken + ":" + two, "red", Config{}, "kubeconfig " + broken + ": yaml: users is of the wrong type"},
+		{"a broken file", one + ":" + broken + ":" + two, "red", Config{}, "kubeconfig " + broken + ": yaml: line 1: users is of the wrong type"},
 		{"all names in errors", one + ":" + two, "green", Config{}, "kubeconfig " + one + ":" + two + `: no context "green"; known contexts: blue, red`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
