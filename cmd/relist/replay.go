@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/near"
 	"github.com/relist-go/relist/internal/programs"
 	"github.com/relist-go/relist/trace"
 )
@@ -41,9 +43,10 @@ of examples/smallest, and the naive clients of docs/incidents.
 FILE is a trace, a directory (all *.txt in it), or a pattern such as
 'testdata/watch-*.txt'. docs/trace-format.md describes the language.
 
-relist prints a line for each file that begins with ok or FAIL. After FAIL
-comes a diff. The exit status is 0 if all files pass, 1 if one does not, and 2
-if the command line is not understood.
+For each file, relist prints a line that begins with ok, with FAIL, which a diff
+follows, or with skip, if relist does not have the program that the file is for.
+The exit status is 0 if all files pass, 1 if one fails or is skipped, and 2 if
+the command line is not understood.
 
 With --svg or --html, relist prints a picture of one trace instead: a sequence
 diagram, or a page that steps through the run. The page shows the requests and
@@ -97,6 +100,10 @@ func (f *replayFlags) parse(name string) (*trace.File, trace.Program, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if servers, is := bytes.CutPrefix(src, []byte("# server: ")); is {
+		line, _, _ := strings.Cut(string(servers), "\n")
+		return nil, nil, &foreignError{name, "for servers: " + line}
+	}
 	file, err := trace.Parse(name, src)
 	if err != nil {
 		return nil, nil, err
@@ -106,10 +113,15 @@ func (f *replayFlags) parse(name string) (*trace.File, trace.Program, error) {
 	}
 	program, err := programs.Named(file.Program())
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, &foreignError{name, "for another program: " + file.Program() + near.DidYouMean(file.Program(), programs.Names())}
 	}
 	return file, program, nil
 }
+
+// foreignError says that relist has no program for a trace.
+type foreignError struct{ name, whose string }
+
+func (e *foreignError) Error() string { return e.name + " (" + e.whose + ")" }
 
 // traceFiles returns the files that the arguments name, in their order.
 func traceFiles(args []string) ([]string, error) {
@@ -148,21 +160,26 @@ func escapePattern(path string) string {
 // run replays the files, one after the other, until ctx ends.
 func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) error {
 	r := &replayed{verbose: f.verbose}
-	failed := 0
+	failed, foreign := 0, 0
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		updated, err := f.replay(name, r.line)
-		if err != nil {
+		if errors.As(err, new(*foreignError)) {
+			foreign++
+		} else if err != nil {
 			failed++
 		}
 		if err := cli.Print(out, "%s", r.result(name, err, updated)); err != nil {
 			return err
 		}
 	}
-	if failed > 0 {
+	switch {
+	case failed > 0:
 		return fmt.Errorf("%d of %d traces did not pass", failed, len(files))
+	case foreign > 0:
+		return fmt.Errorf("%d of %d traces were not played, because relist does not have their programs", foreign, len(files))
 	}
 	return nil
 }
@@ -235,6 +252,8 @@ func (r *replayed) result(name string, err error, updated bool) string {
 	switch {
 	case errors.As(err, &failure):
 		return fmt.Sprintf("%sFAIL %s\n%s\n", text, name, failure)
+	case errors.As(err, new(*foreignError)):
+		return fmt.Sprintf("%sskip %v\n", text, err)
 	case err != nil:
 		return fmt.Sprintf("%sFAIL %s\n%v\n\n", text, name, err)
 	case updated:

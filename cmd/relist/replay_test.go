@@ -36,10 +36,20 @@ func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
 		t.Errorf("--program was ignored: status %d:\n%s", r.status, r.stdout)
 	}
 	foreign := filepath.Join(t.TempDir(), "foreign.txt")
-	if err := os.WriteFile(foreign, []byte("# program: client-go\nstart\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for program, want := range map[string]string{
+		"client-go": "for another program: client-go",
+		"smalest":   "for another program: smalest; did you mean smallest?",
+	} {
+		if err := os.WriteFile(foreign, []byte("# program: "+program+"\nstart\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := command(t, "replay", foreign, traces+"/expired.txt")
+		if r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "skip "+foreign+" ("+want+")\nok   ") || !strings.Contains(r.stderr, "1 of 2 traces were not played") {
+			t.Errorf("status %d, stderr %q:\n%s", r.status, r.stderr, r.stdout)
+		}
 	}
-	if r := command(t, "replay", foreign); r.status != cli.ExitError || !strings.Contains(r.stdout, `no program here is called "client-go"`) {
+	const server = "../../server/testdata/behind.txt"
+	if r := command(t, "replay", server); r.stdout != "skip "+server+" (for servers: apitest)\n" {
 		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
 }
