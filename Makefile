@@ -17,7 +17,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
-.PHONY: help demo demo-sql test test-library test-modules test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants docs-site site-test cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-library test-modules test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants docs-site site-test cluster release release-check release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +123,9 @@ conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the firs
 
 cluster: conformance-bin ## run a real kube-apiserver on loopback until interrupted
 	cd test/conformance && go build -o bin/cluster ./cmd/cluster && exec bin/cluster $(ARGS)
+
+release-check: ## see that the modules can be tagged: their versions, what each tag holds, and what is installed and imported by version
+	cd test && $(GOTEST) -count=1 -v -run '^TestInstallByVersion$$' $(TESTFLAGS) ./install
 
 release-snapshot: $(RELEASE) ## build what a release has, into dist/: archives, checksums, lists of what is in them
 	$(RELEASE) release --snapshot --clean
