@@ -309,8 +309,8 @@ func (n *yamlNode) UnmarshalYAML(read func(into any) error) error {
 
 var yamlLine = regexp.MustCompile(`line \d+: `)
 
-// lineOf returns "line 4: ", where the value of a field begins, or "" if that is not known. It reads
-// the value into what can hold none, because only an error of the parser has a line.
+// lineOf returns "line 4: ", where the value of a field begins, or "" if that is not known. It
+// reads the value into what can hold none, because only an error of the parser has a line.
 func lineOf(data []byte, pointer jsontext.Pointer) string {
 	var node yamlNode
 	err := goyaml.Unmarshal(data, &node) //nolint:staticcheck // go.yaml.in/yaml/v2 by itself is one more requirement
@@ -394,8 +394,8 @@ func syntaxWithoutValues(data []byte, err error) error {
 	if text := parserText.FindString(err.Error()); text != "" {
 		return errors.New(text)
 	}
-	// The parser gives no line. The file has the same error if it ends behind this line, and another
-	// one or none if it ends before.
+	// The parser gives no line. The file has the same error if it ends behind this line, and
+	// another one or none if it ends before.
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	before := sort.Search(len(lines)-1, func(i int) bool {
 		_, same := yaml.YAMLToJSON(bytes.Join(lines[:i+1], nil))

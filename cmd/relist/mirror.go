@@ -49,7 +49,7 @@ Other outputs show the objects themselves, those of the first list too:
   yaml                 documents, each below a comment with what happened
   json-object          {"type":"Updated","object":{...}} on each line
   none                 nothing but the summary
-With these, problems go to stderr, with one line when requests begin to fail,
+With these, problems are logged on stderr: one line when requests begin to fail,
 one for each further reason, and one when they work again. A string that holds
 what a terminal would obey is printed in quotes or with escapes.
 

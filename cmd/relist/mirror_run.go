@@ -136,7 +136,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 					stop(nil)
 				}
 			},
-			Outage:    func(text string) { out.outage(t, text) },
+			Log:       out.log,
 			FailEarly: true,
 		})
 		views = append(views, &status.View{

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,6 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
-	"github.com/relist-go/relist/internal/visible"
 )
 
 // addColor defines --color.
@@ -80,6 +80,7 @@ type mirrorOutput struct {
 	name    string // of the command
 	printer *report.Printer
 	stderr  io.Writer
+	log     *slog.Logger             // nil if stdout tells of problems
 	object  func(show.Change) string // nil unless objects are printed
 }
 
@@ -88,18 +89,17 @@ func (f *outputFlags) open(cmd *cobra.Command, stop func()) *mirrorOutput {
 	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color)
 	opts.Failed = func(error) { stop() } // Close returns the error
 	opts.Live = opts.Live && f.format != report.Bytes
-	return &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), object: show.Formats[f.word], printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
+	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), object: show.Formats[f.word], printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
+	if f.format == report.Bytes || f.format == report.None {
+		o.log = cli.NewLog(o.stderr, slog.LevelWarn)
+	}
+	return o
 }
 
 // report prints a line about a target.
 func (o *mirrorOutput) report(t *target, l report.Line) {
 	d, isDelta := l.(report.Delta)
-	problem, isProblem := l.(report.Problem)
 	switch {
-	case isProblem && o.complains():
-		if !problem.Outage {
-			cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
-		}
 	case o.flags.format != report.Bytes:
 		if isDelta && !o.flags.shows(d) {
 			return
@@ -110,18 +110,6 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 		o.printer.PrintOf(t.label, l)
 	case isDelta && o.flags.shows(d):
 		o.printObject(t, d)
-	}
-}
-
-// complains reports whether problems go to stderr: nothing on stdout tells of them.
-func (o *mirrorOutput) complains() bool {
-	return o.flags.format == report.Bytes || o.flags.format == report.None
-}
-
-// outage says that a target cannot be read, or can be read again.
-func (o *mirrorOutput) outage(t *target, text string) {
-	if o.complains() {
-		cli.Complain(o.stderr, "%s: %s: %s\n", o.name, t.resource, visible.OneLine(text))
 	}
 }
 

@@ -141,14 +141,14 @@ func TestMirrorTellsOutagesOnStderr(t *testing.T) {
 				if err := errors.Join(err, fail(server)); err != nil {
 					t.Fatal(err)
 				}
-				began := "relist mirror: configmaps: cannot be read (" + reason + "), and is tried again until it can: "
+				began := `level=WARN msg="relist: failing" resource=configmaps reason=` + reason + ` error="`
 				p.errors.Await(t, began)
 				err = server.Resume()
 				if err := errors.Join(err, server.WaitForWatches(t.Context(), "configmaps", 1)); err != nil {
 					t.Fatal(err)
 				}
 				createConfigMap(t, server, "shop", "tea")
-				ended := "relist mirror: configmaps: is read again, after "
+				ended := `level=WARN msg="relist: recovered" resource=configmaps after=`
 				p.errors.Await(t, ended)
 				lines := strings.Count(p.errors.String(), "\n")
 				if r := p.interrupt(); r.status != cli.ExitOK || lines != 2 || strings.Contains(r.stdout, "problem ") {

@@ -162,7 +162,7 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 		opts.VerifyEvery = -1
 	}
 	opts.OnProblem = func(err error) { cli.Complain(stderr, "relist: %s\n", cli.OneLine(err)) }
-	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	logger := cli.NewLog(stderr, slog.LevelInfo)
 	opts.Trace = func(discovery.Resource) *reflector.Trace { return reflector.LogTrace(logger) }
 	f.AllNamespaces = true
 	for _, name := range names {

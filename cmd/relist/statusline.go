@@ -42,8 +42,8 @@ func statusLine(targets []*target, now time.Time) string {
 	return "  " + strings.Join(parts, "; ")
 }
 
-// stateLine says in which state a mirror is. If it fails, the reason comes first, because the end of
-// the line may be cut off.
+// stateLine says in which state a mirror is. If it fails, the reason comes first, because the end
+// of the line may be cut off.
 func stateLine(s reflector.Status, objects int, now time.Time) string {
 	text := fmt.Sprintf("%s, %d objects", s.State, objects)
 	switch {

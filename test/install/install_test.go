@@ -76,7 +76,8 @@ func main() {}
 }
 
 // nextVersion returns the version that CHANGELOG.md begins with. It is an error if a published
-// module requires another version of ours or has a replace, or if HEAD has the tag of another version.
+// module requires another version of ours or has a replace, or if HEAD has the tag of another
+// version.
 func nextVersion(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(repository, "CHANGELOG.md"))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,6 +83,11 @@ func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.
 // Complain writes to stderr. It ignores an error, because there is no other place to report it.
 func Complain(stderr io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(stderr, visible.Lines(fmt.Sprintf(format, args...)))
+}
+
+// NewLog returns the log of a command: the lines that docs/operations.md explains.
+func NewLog(stderr io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // Print writes to the output of a command. What a terminal would obey is printed with escapes.

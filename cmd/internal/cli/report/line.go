@@ -102,10 +102,6 @@ type Problem struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Key     string `json:"key,omitempty"`
-
-	// Outage says that a delay follows, and that the problem is told as the outage that begins or
-	// goes on with it.
-	Outage bool `json:"-"`
 }
 
 // Deltas counts deltas by type. Those of the first list have a count of their own, because they

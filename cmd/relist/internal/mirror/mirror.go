@@ -12,12 +12,14 @@ package mirror
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
@@ -36,10 +38,8 @@ type Options struct {
 	// consumer's. If nil, nobody is.
 	Report func(report.Line)
 
-	// Outage is told when requests begin to fail, for each further reason, and when they work
-	// again: the text goes on after the name of the resource. It is called on the reflector's
-	// goroutine. If nil, nobody is told.
-	Outage func(text string)
+	// Log gets what [reflector.LogTrace] writes. If nil, nothing is logged.
+	Log *slog.Logger
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
@@ -82,7 +82,7 @@ func New(opts Options) *Mirror {
 	}
 	m.queue = deltafifo.New(deltafifo.Options[*listwatch.Raw]{Known: m.store})
 	rules := opts.Reflector
-	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace(), m.outages())
+	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace(), m.log())
 	m.source = reflector.New(opts.Source, reflector.Sink[*listwatch.Raw](sink{reflector.InQueue(m.queue), m}), rules)
 	return m
 }
@@ -133,6 +133,9 @@ func (m *Mirror) consume() {
 		case err != nil:
 			m.count(func(s *report.Summary) { s.Problems++ })
 			m.report(report.Problem{Class: "store", Message: err.Error()})
+			if m.opts.Log != nil {
+				m.opts.Log.Warn("relist: problem", "class", "store", "error", visible.OneLine(err.Error()))
+			}
 		}
 		m.checkSynced()
 	}

@@ -1,13 +1,8 @@
 package mirror
 
 import (
-	"errors"
-	"fmt"
-	"time"
-
 	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
-	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -40,36 +35,24 @@ func Lines(line func(report.Line)) *reflector.Trace {
 			line(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
 		},
 		Problem: func(p reflector.Problem) {
-			line(report.Problem{Class: p.Class.String(), Key: p.Key, Message: p.Err.Error(), Outage: isOutage(p)})
+			line(report.Problem{Class: p.Class.String(), Key: p.Key, Message: p.Err.Error()})
 		},
 	}
 }
 
-// isOutage reports whether a delay follows a problem, and tells of it.
-func isOutage(p reflector.Problem) bool {
-	return (p.Class == protocol.ListProblem || p.Class == protocol.WatchProblem) && !errors.Is(p.Err, protocol.ErrVerification)
-}
-
-// outages returns a trace that tells when requests begin to fail, and when they work again.
-func (m *Mirror) outages() *reflector.Trace {
-	if m.opts.Outage == nil {
+// log returns a trace for the log. Who gives up says why once: with the error of Run.
+func (m *Mirror) log() *reflector.Trace {
+	if m.opts.Log == nil {
 		return nil
 	}
-	return &reflector.Trace{
-		Backoff: func(b reflector.Backoff) {
-			if m.gaveUp.Load() || b.News == protocol.NoNews {
-				return
-			}
-			text := "cannot be read (%s), and is tried again until it can: %s"
-			if b.News == protocol.StillFails {
-				text = "still cannot be read (%s): %s"
-			}
-			m.opts.Outage(fmt.Sprintf(text, b.Reason, connect.Cause(b.Err)))
-		},
-		Recovered: func(r reflector.Recovered) {
-			m.opts.Outage(fmt.Sprintf("is read again, after %s", r.After.Round(100*time.Millisecond)))
-		},
+	t := reflector.LogTrace(m.opts.Log)
+	backoff := t.Backoff
+	t.Backoff = func(b reflector.Backoff) {
+		if !m.gaveUp.Load() {
+			backoff(b)
+		}
 	}
+	return t
 }
 
 // trace counts what the reflector tells, for the summary.
