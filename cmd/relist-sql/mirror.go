@@ -45,7 +45,7 @@ pods, deployments_apps. A resource is written as for kubectl. Without -n and -A,
 relist-sql takes the namespace of the kubeconfig's context, or else "default".
 
 DATABASE is one of
-  sqlite:FILE                      made if it is not there
+  sqlite:FILE                      created if it does not exist
   postgres://USER@HOST/DATABASE    tables in the schema of --schema; PGPASSWORD
                                    or ~/.pgpass has the password
 Each table has the columns cluster, key (namespace/name), namespace, name, uid,
@@ -80,12 +80,13 @@ With --status-listen, HTTP says how the copies are:
   /readyz   503 until every resource has been copied once
   /status   a JSON object; "copies" has an object for each resource, with
             committedVersion, committedAt, pending (changes that wait for their
-            commit), lagSeconds (for how long they do), unsure keys (keys whose rows
+            commit), lagSeconds (for how long they do), unsure (keys whose rows
             may be wrong), moreUnsure (how many more rows may be wrong, whose
             keys are not known), changes (rows written), commits,
-            commitFailures, state, stalenessSeconds (if that is known),
-            lastByte, lastEvent, lastBookmark, failingSince, lastError (which
-            stays when requests succeed again, while failingSince goes)
+            commitFailures, copyFailingSince and copyError (of the database),
+            state, stalenessSeconds (if that is known), lastByte, lastEvent,
+            lastBookmark, failingSince, lastError (which stays when requests
+            succeed again, while failingSince goes)
   /metrics  for Prometheus: those of the reflector, and relist_sink_...
 Everyone who can reach the address can read it, so leave it on loopback or
 inside a cluster's network.`,
@@ -115,7 +116,7 @@ inside a cluster's network.`,
 	flags.StringVar(&f.label, "label", "", "`name` of the cluster in the column cluster")
 	flags.StringVar(&f.schema, "schema", database.DefaultSchema, "schema of PostgreSQL that has the tables")
 	flags.BoolVar(&f.standby, "standby", false, "wait until no other program with --standby writes to the schema (PostgreSQL)")
-	flags.BoolVar(&f.shared, "shared", false, "other programs with --shared may write other copies to the file (SQLite)")
+	flags.BoolVar(&f.shared, "shared", false, "let other programs with --shared write other copies to the file (SQLite)")
 	flags.BoolVar(&f.once, "once", false, "end when every copy is what the server has")
 	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the rows with the server after each period of this length, by a list of\nmetadata, and repair what differs; 0: never")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")

@@ -59,10 +59,10 @@ func newQuery() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query DATABASE [STATEMENT]",
 		Short: "Read a copy with SQL",
-		Long: `Run one statement on a database of relist-sql mirror, and print the rows. Without
-a statement, list the tables. DATABASE is a file of SQLite, or
-postgres://USER@HOST/DATABASE. It cannot be written to, also while relist-sql
-mirror writes. A statement sees every table as it was at one moment.
+		Long: `Run one statement on a database of relist-sql mirror, and print the rows.
+Without a statement, list the tables. DATABASE is a file of SQLite, or
+postgres://USER@HOST/DATABASE. A statement cannot change it, and can be run
+while relist-sql mirror writes. It sees every table as it was at one moment.
 
 Outputs:
   table  for people. A string that holds what a terminal would obey is printed

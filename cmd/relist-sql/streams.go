@@ -18,9 +18,9 @@ func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status DATABASE",
 		Short: "Say how each copy in a database is",
-		Long: `Say for each copy in a database of relist-sql mirror what it is of, at which
-version of the server its rows are, and which keys may be wrong. DATABASE is a
-file of SQLite, or postgres://USER@HOST/DATABASE.`,
+		Long: `Say for each copy in a database of relist-sql mirror which resource it has, at
+which version of the server its rows are, and which rows may be wrong. DATABASE
+is a file of SQLite, or postgres://USER@HOST/DATABASE.`,
 		Example: `  relist-sql status cluster.db
   relist-sql status postgres://reader@db.internal/fleet`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -36,14 +36,14 @@ taken to keep it right, until Ctrl-C or --for.
 
 RESOURCE is written as for kubectl: pods, pod, po, deployments.apps,
 deployments.v1.apps. If there are several, as in pods,configmaps, each line
-names its own. Without -n and -A, relist takes the namespace of the
-kubeconfig's context, or else "default". It keeps whole objects, as the bytes
-that the server sent, unless --metadata-only is given.
+names its resource. Without -n and -A, relist takes the namespace of the
+kubeconfig's context, or else "default". relist keeps whole objects, as the
+bytes that the server sent, unless --metadata-only is given.
 
 With -o text, stdout has a line for each change. The objects of the first list
-are only counted, and of a later list those that are as they were. On a
-terminal, a line at the bottom says how the copy is. --diff adds the fields
-that have changed: ~ changed, + added, - removed.
+are only counted, and so are objects of a later list that have not changed. On a
+terminal, the line at the bottom says what state the copy is in. --diff adds the
+fields that have changed: ~ changed, + added, - removed.
 
 Other outputs show the objects themselves, those of the first list too:
   yaml                 documents, each below a comment with what happened
@@ -55,7 +55,7 @@ what a terminal would obey is printed in quotes or with escapes.
 
 With -o json, stdout has one JSON object on each line. Its "kind" says what
 happened:
-  delta     an object was Added, Updated, Deleted, Replaced (listed) or offered
+  delta     an object was Added, Updated, Deleted, listed (Replaced), or offered
             again (Sync); "inferred" marks a deletion that no watch reported.
             The line has key, uid and resourceVersion, not the object itself,
             and with --diff "changes": path, old, new
@@ -64,7 +64,7 @@ happened:
   bookmark  all events before it came    watchEnd  a watch was refused or ended
   relist    a list is needed             backoff   a wait before a request
   problem   an error                     summary   counts and a digest; the last
-A watch that breaks, and cannot be opened because the server is away, is no
+If a watch breaks and cannot be opened because the server is away, there is no
 problem, but a watchEnd and backoffs. Each line has "time", and "resource" if
 there are several. The lines about one object are in order. A line about the
 connection may come before the deltas that the connection brought earlier.

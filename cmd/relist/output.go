@@ -41,7 +41,7 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml or json-object; see above")
 	flags.BoolVar(&f.diff, "diff", false, "print which fields have changed, with -o text and -o json")
-	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of the first list, and of later lists also those that are as they\nwere, instead of their number (default: only with -o text they are not printed)")
+	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of every list, also of the first and if it has not changed, instead of\nthe number of these (default: not with -o text)")
 	addColor(cmd, &f.color)
 	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object")
 }

@@ -36,7 +36,7 @@ func runAs(ctx context.Context, program string, args []string, output, stderr io
 }
 
 // ofCommand is a command in a text of help.
-var ofCommand = regexp.MustCompile(`\brelist (demo|mirror|record|replay|serve|version)\b`)
+var ofCommand = regexp.MustCompile(`\brelist (demo|mirror|record|relay|replay|serve|version)\b`)
 
 // becomePlugin lets help and errors call the command as a user of kubectl does.
 func becomePlugin(root *cobra.Command) {

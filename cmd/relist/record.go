@@ -39,12 +39,12 @@ connection. The file is a trace that relist replay runs. docs/trace-format.md
 describes the language.
 
 The trace has the namespace, name, uid and version of each object, and nothing
-else of it. The client asks for JSON over HTTP.
-Credentials are never recorded. --scrub replaces names, namespaces, uids,
-selectors and continue tokens with pseudonyms that sort in the same order. Of
-an error it keeps the code, the reason if Kubernetes has it, the seconds to
-wait, and a message about versions. With -v, the terminal shows the unscrubbed
-conversation. Read the file before you give it away.
+else of it. The client asks for JSON over HTTP. Credentials are never recorded.
+--scrub replaces names, namespaces, uids, selectors and continue tokens with
+pseudonyms that sort in the same order. Of an error it keeps the code, the
+reason if it is one of Kubernetes, the seconds to wait, and a message about
+versions. -v prints the conversation with the true names. Read the file before
+you give it away.
 
 At the end, relist replays the conversation. If the replay leads to other
 requests, relist writes the conversation to FILE.raw instead of FILE, and the
@@ -62,7 +62,7 @@ exit status is 1.`,
 	flags.StringVarP(&f.output, "output", "o", "", "`file` to write the trace to")
 	cli.AddFor(flags, &f.runFor)
 	flags.BoolVar(&f.scrub, "scrub", false, "replace names with pseudonyms; the text above lists what stays")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, with the true names")
 	f.Add(flags, "record")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
 	f.Connect.Add(flags)

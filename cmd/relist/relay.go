@@ -54,19 +54,20 @@ They give the address of the relay as that of their server.
 
 Lists and watches at a resourceVersion come from the relay's cache. Reads of the
 most recent state, of one object without a resourceVersion, and in forms other
-than JSON go to the API server. Everything else is refused, or with --pass-on
-sent to the API server as the user who sends it, but for kubectl exec, attach,
-cp and port-forward, which need the API server itself.
+than JSON go to the API server. Everything else is refused. With --pass-on, it
+is sent to the API server as the user who sends it, except for kubectl exec,
+attach, cp and port-forward, which need the API server itself.
 
-Who reads has to say who they are: with a bearer token, which the API server is
-asked about (TokenReview), or with a certificate of --client-ca. What they may
-read is what the API server says that they may (SubjectAccessReview); with
---allow-all, everything that the relay has. A watch ends when its reader has
-lost the right, up to the time of --allowed-ttl (for a token --token-ttl) and
-half a minute later, if the API server answers.
+Readers have to say who they are: with a bearer token, which the API server is
+asked about (TokenReview), or with a certificate of --client-ca. They may read
+what the API server allows them (SubjectAccessReview), and with --allow-all
+everything that the relay has. If readers lose the right, their watches end
+within the time of --allowed-ttl (for a token, of --token-ttl) and half a
+minute, if the API server answers.
 
-The user of the relay needs the rights get, list and watch for the resources,
-create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
+The credential of the relay needs the rights get, list and watch for the
+resources, create for tokenreviews and subjectaccessreviews, and with --pass-on
+impersonate.
 
 /healthz is 200 while the relay runs, /readyz once it has every resource.`,
 		Example: `  relist relay pods,nodes,configmaps --listen :8443 --tls-cert tls.crt --tls-key tls.key

@@ -74,18 +74,18 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to serve on; port 0 is any free one")
 	flags.IntVar(&f.objects, "objects", 0, "number of ConfigMaps to begin with, in several namespaces")
 	flags.IntVar(&f.pods, "pods", 0, "number of Pods to begin with, in several namespaces and on\nten nodes")
-	flags.StringSliceVar(&f.custom, "custom", nil, "custom type to serve, such as orders.shop.example.com/v1/Order;\nmay be given several times")
-	flags.Float64Var(&f.rate, "rate", 0, "changes to the ConfigMaps a second")
+	flags.StringSliceVar(&f.custom, "custom", nil, "custom `type` to serve, such as orders.shop.example.com/v1/Order;\nmay be given several times")
+	flags.Float64Var(&f.rate, "rate", 0, "changes to the ConfigMaps each second")
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
 	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none. As in kube-apiserver,\na watch from the newest version gets none before the next write of any type")
 	flags.IntVar(&f.window, "window", 1000, "number of changes of each type that can be watched from; older versions\nget a 410")
-	flags.DurationVar(&f.timeout, "watch-timeout", 45*time.Minute, "how long a watch lasts whose client names no time")
+	flags.DurationVar(&f.timeout, "watch-timeout", 45*time.Minute, "how long a watch lasts if its client names no time")
 	flags.DurationVar(&f.freshness, "freshness", 3*time.Second, "how long a request waits for a version that the cache has not reached")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "let the caches of idle types stand still: with --replicas, the newer server's\nversions can be too large for the older one")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`name` that requests may be for, besides addresses and localhost;\nmay be given several times")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web page that may use the server, such as https://console.test;\nmay be given several times")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "`origin` of web pages that may use the server, such as https://console.test;\nmay be given several times")
 	return cmd
 }
 

@@ -47,18 +47,18 @@ type Flags struct {
 func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, or ~/.kube/config)")
 	set.StringVar(&f.Context, "context", "", "context of the kubeconfig to use (default: its current-context)")
-	set.StringVar(&f.Server, "server", "", "`URL` of the API server; unix:///run/api.sock is a socket. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials go nowhere else")
-	set.StringVar(&f.Token, "token", "", "bearer token. Other users of the machine can see it: rather use --token-file")
+	set.StringVar(&f.Server, "server", "", "`URL` of the API server; unix:///run/api.sock is a socket. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials are sent to no other server")
+	set.StringVar(&f.Token, "token", "", "bearer token. Other users of the machine can see it, so prefer --token-file")
 	set.StringVar(&f.TokenFile, "token-file", "", "`file` that holds the bearer token; it is read again when it changes")
-	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates that the server's must lead to")
+	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates of authorities, one of which must have signed the server's")
 	set.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of the server: for tests only")
 	set.StringVar(&f.ServerName, "tls-server-name", "", "`name` that the server's certificate must carry (default: the host of its URL)")
 	set.StringVar(&f.CertFile, "client-certificate", "", "`file` with the client's own certificate; it is read again when it changes")
 	set.StringVar(&f.KeyFile, "client-key", "", "`file` with the key of --client-certificate")
 	set.BoolVar(&f.Cleartext, "allow-insecure-credentials", false, "send a credential to an http:// server that is not on this machine, too")
 	set.StringVar(&f.ProxyURL, "proxy-url", "", "`URL` of a proxy: http, https or socks5 (default: $HTTPS_PROXY and the like)")
-	set.StringVar(&f.As, "as", "", "`user` as whom to ask, if you may impersonate")
-	set.StringArrayVar(&f.AsGroups, "as-group", nil, "`group` that the user of --as is in; can be given more than once")
+	set.StringVar(&f.As, "as", "", "`user` to impersonate, if you have the right to")
+	set.StringArrayVar(&f.AsGroups, "as-group", nil, "`group` that the user of --as is in; may be given several times")
 }
 
 // Check reports flags that contradict each other, or that cannot be meant.
