@@ -341,7 +341,9 @@ func (d *driver[T]) tell(eff protocol.Effect) {
 	case protocol.Relist:
 		d.trace.Relist(Relist{ResourceVersion: eff.Version, Reason: eff.Reason, Err: eff.Err})
 	case protocol.Backoff:
-		d.trace.Backoff(eff)
+		if d.end == nil { // or else no delay follows, but the end of Run
+			d.trace.Backoff(eff)
+		}
 	case protocol.Recovered:
 		d.trace.Recovered(eff)
 	case protocol.Problem:

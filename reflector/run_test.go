@@ -42,11 +42,11 @@ func TestRunTwiceAtOnce(t *testing.T) {
 func TestFatal(t *testing.T) {
 	forbidden := statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)
 	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
+		begin, delays := time.Now(), 0
 		r := newRig(t, Options{Fatal: func(err error) bool {
 			var outage *OutageError
 			return errors.As(err, &outage) && time.Since(outage.Since) > 2*time.Second
-		}})
+		}, Trace: &Trace{Backoff: func(Backoff) { delays++ }}})
 		for range 4 { // after 0, 0.8, 1.6 and 2.4 s
 			<-r.fake.asked
 			r.fake.lists <- listAnswer{err: forbidden}
@@ -56,6 +56,9 @@ func TestFatal(t *testing.T) {
 		var outage *OutageError
 		if !errors.As(err, &outage) || !outage.Since.Equal(begin) || !apierrors.IsForbidden(err) {
 			t.Errorf("Run returned %v, want an outage since %v", err, begin)
+		}
+		if delays != 3 {
+			t.Errorf("%d delays were told; there are 3, and the end of Run", delays)
 		}
 		if got := r.Status().State; got != Stopped {
 			t.Errorf("the state is %v", got)
