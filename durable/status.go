@@ -167,7 +167,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 		},
 		Commit: func(c Commit) {
 			if failing && !c.Part {
-				logger.Info("relist: copy written again", "resourceVersion", c.Point.Version)
+				logger.Warn("relist: copy written again", "resourceVersion", c.Point.Version)
 			}
 			failing = failing && c.Part
 			if own.Commit != nil {

@@ -132,12 +132,10 @@ func (r *mirrorRun) newMirror(t *target) error {
 		opts.MinWatchTimeout = onceWatch
 	}
 	opts.Trace = reflector.JoinTraces(opts.Trace, r.metrics.Trace(t.label), &reflector.Trace{
-		Problem:  func(p reflector.Problem) { r.problem(t, p) },
-		Verified: func(v reflector.Verified) { r.verified(t, v) },
-		Relist:   func(l reflector.Relist) { r.say(t, "lists again: %s%s", l.Reason, because(l.Err)) },
+		Relist: func(l reflector.Relist) { r.say(t, "lists again: %s%s", l.Reason, because(l.Err)) },
 	})
 	m, err := durable.New[*listwatch.Raw](t.source, t.copy, durable.Options{
-		Stream: t.stream, Identify: r.identify, Reflector: opts, Trace: r.sinkTrace(t), Logger: slog.New(&awayLog{run: r, of: t}),
+		Stream: t.stream, Identify: r.identify, Reflector: opts, Trace: r.sinkTrace(t), Logger: cli.NewLog(r.stderr, slog.LevelWarn),
 	})
 	t.mirror = m
 	r.metrics.Reflector(t.label, t)

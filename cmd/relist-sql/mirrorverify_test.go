@@ -18,8 +18,7 @@ func TestMirrorVerifies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.configMap("lost", "1")
-	p.errors.Await(t, "configmaps: a/lost differs from the server: it is there at ")
-	p.errors.Await(t, "configmaps: 1 object of 3 on the server differed from the copy, and the copy is repaired\n")
+	p.errors.Await(t, `level=WARN msg="relist: the copy differed from the server" resource=configmaps objects=3 differences=1 `)
 	w.awaitRow(p, "a/lost")
 	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("status %d: %s", r.status, r.stderr)
@@ -34,9 +33,9 @@ func TestMirrorCannotVerify(t *testing.T) {
 	if err := w.server.FailNext(apitest.Failure{Verb: "list", Resource: "configmaps", Status: 500, Message: "no metadata today", Count: 4}); err != nil {
 		t.Fatal(err)
 	}
-	p.errors.Await(t, "configmaps: is compared with the server again\n")
+	p.errors.Await(t, "relist: verification works again")
 	r := p.interrupt()
-	if want := "configmaps: cannot be compared with the server, and is tried again after --verify: "; r.status != cli.ExitOK || strings.Count(r.stderr, want) != 1 || !strings.Contains(r.stderr, "no metadata today") {
+	if want := "relist: verification failed"; r.status != cli.ExitOK || strings.Count(r.stderr, want) != 1 || !strings.Contains(r.stderr, "no metadata today") {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 }

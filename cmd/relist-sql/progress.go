@@ -6,11 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/internal/visible"
-	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -27,59 +25,6 @@ func (r *mirrorRun) say(t *target, format string, args ...any) {
 	r.out.Say("%s%s", t.pad(labelWidth(r.targets)), visible.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// warn prints a line on stderr.
-func (r *mirrorRun) warn(t *target, format string, args ...any) {
-	cli.Complain(r.stderr, "%s: %s\n", t.label, visible.OneLine(fmt.Sprintf(format, args...)))
-}
-
-// mostTold is how many objects are named that cannot be copied: one tenant can have a million of
-// them.
-const mostTold = 20
-
-// problem tells of what is wrong with an object or a version, once: one without a key again when a
-// watch has been open in between, and all objects again when no key has been unsure in between.
-// What the sink refuses is told by the mirror, and lists and watches that fail are told by an
-// awayLog.
-func (r *mirrorRun) problem(t *target, p reflector.Problem) {
-	switch p.Class {
-	case protocol.SinkProblem, protocol.ListProblem, protocol.WatchProblem:
-		return
-	case protocol.DriftProblem:
-		if t.differ++; t.differ <= shownDrift {
-			r.warn(t, "%s %v", report.Word(p.Key), p.Err)
-		}
-		return
-	case protocol.ObjectProblem, protocol.VersionProblem:
-	}
-	if t.unsureEnded.Swap(false) {
-		clear(t.told)
-	}
-	if t.told[p.Key] || p.Key != "" && len(t.told) > mostTold {
-		return
-	}
-	t.told[p.Key] = true
-	if len(t.told) > mostTold {
-		r.warn(t, "more objects cannot be copied; relist-sql status counts the unsure keys, and names some of them")
-		return
-	}
-	if p.Key == "" {
-		r.warn(t, "%v", p.Err)
-		return
-	}
-	r.warn(t, "%s cannot be copied, and is among the unsure keys until it can: %v", report.Word(p.Key), p.Err)
-}
-
-// shownDrift is how many objects that differ are named.
-const shownDrift = 10
-
-// verified tells of a comparison with the server that has found something.
-func (r *mirrorRun) verified(t *target, v reflector.Verified) {
-	t.differ = 0
-	if v.Differences > 0 {
-		r.warn(t, "%s of %d on the server differed from the copy, and the copy is repaired", count(v.Differences, "object"), v.Objects)
-	}
-}
-
 func because(err error) string {
 	if err == nil {
 		return ""
@@ -93,30 +38,23 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 	return &durable.Trace{
 		ListPart: func(objects int) { listed = objects },
 		Opened: func(s durable.State) {
-			t.committed.Store(s.Point.Version)
 			if s.Point.Version != "" && !t.failing.Load() {
 				r.say(t, "continues at %s%s", report.Word(s.Point.Version), withUnsure(unsure(s.Point)))
 			}
 		},
 		Commit: func(c durable.Commit) {
 			t.commits.Add(1)
-			t.committed.Store(c.Point.Version)
-			if now := unsure(c.Point); t.unsure.Swap(int64(now)) > 0 && now == 0 {
-				t.unsureEnded.Store(true)
-			}
-			if !c.Part && t.failing.Swap(false) {
-				r.warn(t, "is written again")
+			if !c.Part {
+				t.failing.Store(false)
 			}
 			if c.List && c.Point.Version != "" {
 				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), withUnsure(unsure(c.Point)), span(time.Since(c.Since)))
 				listed = 0
 			}
 		},
-		Failed: func(f durable.Failure) {
+		Failed: func(durable.Failure) {
 			t.commitFailures.Add(1)
-			if !t.failing.Swap(true) {
-				r.warn(t, "cannot be written, and is tried again until it can: %v", f.Err)
-			}
+			t.failing.Store(true)
 		},
 	}
 }

@@ -2,16 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -44,34 +40,6 @@ func TestProgressLine(t *testing.T) {
 		if got := (&target{total: tt.total}).line(tt.status, now); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.status, got, tt.want)
 		}
-	}
-}
-
-// Objects that cannot be copied are named, but not a thousand of them. They are named again after a
-// time without unsure keys.
-func TestProblemsAreNamedOnce(t *testing.T) {
-	var out, errs bytes.Buffer
-	r := &mirrorRun{out: report.NewPrinter(&out, report.Options{}), stderr: &errs}
-	pods := &target{label: "pods", told: map[string]bool{}}
-	trace := r.sinkTrace(pods)
-	problems := func() {
-		for i := range 3000 {
-			r.problem(pods, reflector.Problem{Class: protocol.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
-		}
-		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7", Unsure: []string{"a/0"}, MoreUnsure: 1499}})
-	}
-	problems()
-	problems()
-	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-	if len(lines) != 21 || !strings.Contains(lines[19], "pods: a/19 cannot be copied, and is among the unsure keys until it can: a string has NUL") ||
-		!strings.Contains(lines[20], "pods: more objects cannot be copied; relist-sql status counts") {
-		t.Errorf("%d lines:\n%s", len(lines), errs.String())
-	}
-	errs.Reset()
-	trace.Commit(durable.Commit{Point: reflector.Point{Version: "8"}})
-	problems()
-	if got := strings.Count(errs.String(), "\n"); got != 21 {
-		t.Errorf("after a time without unsure keys there are %d lines, want 21", got)
 	}
 }
 

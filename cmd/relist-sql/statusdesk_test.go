@@ -104,7 +104,7 @@ func TestDatabaseAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.configMap("meanwhile", "1")
-	p.errors.Await(t, "configmaps: cannot be written, and is tried again until it can: ")
+	p.errors.Await(t, `level=WARN msg="relist: copy cannot be written" resource=configmaps`)
 	p.awaitAnswer("/status", `"copyFailingSince"`)
 	if code, _ := p.get("/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d, but there are rows to read", code)
@@ -112,7 +112,7 @@ func TestDatabaseAway(t *testing.T) {
 	if err := os.Rename(folder+".away", folder); err != nil {
 		t.Fatal(err)
 	}
-	p.errors.Await(t, "configmaps: is written again\n")
+	p.errors.Await(t, "relist: copy written again")
 	w.awaitRow(p, "a/meanwhile")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "cannot be written") != 1 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
@@ -168,7 +168,7 @@ func TestFirstListThatDoesNotFit(t *testing.T) {
 	statement("DROP TRIGGER full")
 	p.out.Await(t, "700 objects at ")
 	r := p.interrupt()
-	for _, once := range []string{"cannot be written, and is tried again until it can: ", "is written again\n"} {
+	for _, once := range []string{"relist: copy cannot be written", "relist: copy written again"} {
 		if r.status != cli.ExitOK || strings.Count(r.stderr, once) != 1 {
 			t.Errorf("status %d, want %q once in stderr:\n%s", r.status, once, r.stderr)
 		}
@@ -221,7 +221,7 @@ func TestNotReady(t *testing.T) {
 	if code, _ := p.get("/readyz"); code != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %d", code)
 	}
-	p.errors.Await(t, "(failed), and is tried again until it can; some rows may be missing: ")
+	p.errors.Await(t, `msg="relist: failing" resource=configmaps reason=failed error="`)
 	if r := p.interrupt(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "the first copy is not whole; the next start continues with it\n") {
 		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}

@@ -42,16 +42,10 @@ type target struct {
 
 	commits        atomic.Int64
 	commitFailures atomic.Int64
-	failing        atomic.Bool  // the last call of the copy has failed
-	committed      atomic.Value // string: the version of the last commit
+	failing        atomic.Bool // the last call of the copy has failed
 
-	opened  atomic.Bool     // a watch was opened, or a list has come
-	settled atomic.Bool     // a watch that was open has ended cleanly
-	told    map[string]bool // problems; the reflector's goroutine has it
-	differ  int             // how many objects the verification that is under way has found to differ; the same goroutine has it
-
-	unsure      atomic.Int64 // unsure keys at the last commit
-	unsureEnded atomic.Bool  // no key is unsure any more, since told was looked at last
+	opened  atomic.Bool // a watch was opened, or a list has come
+	settled atomic.Bool // a watch that was open has ended cleanly
 
 	// What the server had when the command was started.
 	total   int64 // objects; -1 if unknown
@@ -73,7 +67,7 @@ func (f *mirrorFlags) targets(ctx context.Context, stderr io.Writer, client *tra
 		}
 		t := &target{
 			found: found, asked: name, label: found.GroupResource().String(), namespace: namespace,
-			table: durable.TableName(found.GroupResource()), told: map[string]bool{}, total: -1,
+			table: durable.TableName(found.GroupResource()), total: -1,
 		}
 		same := slices.IndexFunc(targets, func(other *target) bool { return other.table == t.table })
 		switch {
@@ -179,10 +173,7 @@ func (t *target) trace() *reflector.Trace {
 				t.opened.Store(true)
 			}
 		},
-		WatchOpen: func() {
-			t.opened.Store(true)
-			delete(t.told, "")
-		},
+		WatchOpen: func() { t.opened.Store(true) },
 		WatchEnd: func(e reflector.WatchEnd) {
 			if e.Reason == protocol.Closed && e.Duration > settledAfter {
 				t.settled.Store(true)

@@ -127,7 +127,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	unsynced.Store(int64(len(targets)))
 	var views []*status.View
 	for i, t := range targets {
-		t.mirror = mirror.New(mirror.Options{
+		t.mirror = mirror.New(mirror.Options{ //nolint:contextcheck // a trace has no context
 			Source:    t.source,
 			Reflector: rules[i],
 			Report: func(l report.Line) {
@@ -200,6 +200,6 @@ func (f *mirrorFlags) stoppedEarly(ctx context.Context, cmd *cobra.Command, err 
 		return err
 	}
 	out := report.NewPrinter(cmd.OutOrStdout(), report.Options{Format: f.output.format})
-	out.Print(mirror.New(mirror.Options{}).Summary())
+	out.Print(mirror.New(mirror.Options{}).Summary()) //nolint:contextcheck // a trace has no context
 	return out.Close()
 }
