@@ -313,7 +313,7 @@ var yamlLine = regexp.MustCompile(`line \d+: `)
 // reads the value into what can hold none, because only an error of the parser has a line.
 func lineOf(data []byte, pointer jsontext.Pointer) string {
 	var node yamlNode
-	err := goyaml.Unmarshal(data, &node) //nolint:staticcheck // go.yaml.in/yaml/v2 by itself is one more requirement
+	err := goyaml.Unmarshal(data, &node) // go.yaml.in/yaml/v2 by itself is one more requirement
 	for token := range pointer.Tokens() {
 		var items []yamlNode
 		members := map[string]yamlNode{}
