@@ -18,22 +18,22 @@ import (
 // histories.
 //
 // When it starts: a watch has ended, and another server may answer from now on
-// ([history.mayBeAnotherServer]). Or the connection of a list was closed before the watch after it
-// was open, so the list may come from another server ([history.suspectList]). The server is then
-// unverified.
+// ([history.mayBeAnotherServer]). Or the connection that brought a list was closed too early: no
+// watch was open yet, so the list may come from another server ([history.suspectList]). In both
+// cases the server is then unverified.
 //
 // What is checked:
 //
-//   - If events have come since the last bookmark or list, the next watch starts before the last of them, four at most, and the server
-//     must send exactly these events again. That costs no request. If it sends them, its history has everything that the sink has,
-//     because the last of these events moved the resume version.
+//   - If events have come since the last bookmark or list, the server must send the last of them again, four at most. For this, the
+//     next watch starts before these events, which costs no request. If the server sends exactly these events, its history has
+//     everything that the sink has, because the last of these events moved the resume version.
 //   - If these events do not come soon, or if there are none, the machine asks the server for the newest object that it knows, exactly
 //     at the resume version. If that object was deleted, the machine also asks for the newest object that was not.
 //   - If the server no longer has these events, its watch cache may have been filled after the restore. The machine then asks about all
 //     states that it knows. It also does so if a list may be of another history.
 //
 // When it ends: all events or answers are as expected, and the server is verified. Or one of them
-// is not, and the machine lists.
+// is not as expected, and the machine lists.
 //
 // The check does not notice a restored backup if the last events, or these objects, are the same in
 // both histories. Only a verification ([Rules.Verify]) notices that, because nothing else in the
@@ -52,12 +52,12 @@ type history struct {
 }
 
 type unverified struct {
-	resume    string     // the resume version when this began: while it is the same, a watch has to repeat the last events
+	resume    string     // the resume version at the beginning; once it moves, a watch no longer has to repeat the last events
 	questions []question // the first is asked next; there is at least one
 	suspicion suspicion
 
 	at       time.Time // when to ask. It counts only while a watch is open and no request for a key is in flight, see beside.go; each watch that opens sets it
-	failures int       // questions in a row that got no answer, or an answer that no list can help with
+	failures int       // how often in a row the machine had to ask later: a question got no answer, or an answer after which no list helps
 	behind   bool      // the last answer was older than the question
 }
 
@@ -65,7 +65,7 @@ type unverified struct {
 type suspicion uint8
 
 const (
-	ofServer     suspicion = iota // another server may answer; if it has another history, a list brings what it has
+	ofServer     suspicion = iota // another server may answer, perhaps with another history; then a list brings its objects
 	ofList                        // a list has come because of another history, and the storage may differ from that list
 	ofStorage                     // the storage differs, so no list helps until the API server is started again
 	ofNextServer                  // the storage has differed, but another server may answer now, so a list may help
@@ -88,10 +88,10 @@ const (
 	checkSpread = 2500 * time.Millisecond
 
 	// If a list has come because the server showed another history, the machine asks whether the
-	// storage agrees with the list. It asks at most once in checkListEvery. More questions are not
-	// needed: if the server keeps sending old lists, and ends each watch with 410, the next list
-	// follows without a question. If the storage has disagreed with a list, this limit does not
-	// hold for the next list.
+	// storage agrees with the list. It asks at most once in checkListEvery. A server that keeps
+	// sending old lists may end each watch with 410. No more questions are needed for it, because
+	// the next list follows a 410 without a question. If the storage differs from a list, the
+	// machine may ask about the next list sooner.
 	checkListEvery = 30 * time.Second
 
 	// If an answer is older than the question, it may come from a replica that is behind for a
@@ -99,14 +99,14 @@ const (
 	// reads its storage, which is never behind.
 	checkAgain = 5 * time.Second
 
-	// mostQuestions is how many questions there are at most, if another server may answer again and
-	// again.
+	// mostQuestions is how many questions are open at most. Without this limit, there would be more
+	// each time that another server may answer.
 	mostQuestions = 4
 )
 
 // suspect records that another server may answer from now on. If the server is unverified already,
-// the open questions stay: what has come since the first of them may be of another history, so a
-// question about it alone would prove nothing.
+// the open questions stay. A question about what has come since then would prove nothing alone,
+// because that may be of another history, too.
 func (h *history) suspect(resume string) {
 	u := h.unverified
 	if !object.IsComparable(resume) {
@@ -232,7 +232,7 @@ func (h *history) answered(now time.Time, resume string, a *refetch, in Refetche
 	case behind:
 		return h.differs(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
 	case forgotten && object.Older(q.at, resume):
-		// Unless an event has changed the object since, it must be the same at the resume version.
+		// The object must be the same at the resume version, unless an event after q.at changed it.
 		u.questions = slices.Concat([]question{{q.known, resume}}, u.questions[1:])
 		h.later(now)
 	case forgotten:
@@ -285,8 +285,8 @@ func (h *history) differs(now time.Time, err error) error {
 
 // isRepetition takes an event of a watch that has to repeat the last events, and reports whether
 // the sink does not need it. If another event should have come, the error proves another history.
-// Two events prove nothing: an object that is not newer than the version at which the watch began,
-// and a bookmark that is older than the event that has to come next.
+// Two kinds of event prove nothing: an object that is not newer than the version at which the watch
+// began, and a bookmark that is older than the event that has to come next.
 func (h *history) isRepetition(p *watching, e *Seen) (bool, error) {
 	meta, left := e.Item.Meta, p.repeats.left
 	if len(left) == 0 || !object.IsComparable(meta.ResourceVersion) {
@@ -359,7 +359,7 @@ func (h *history) resumeSaved(p Point) {
 
 // errStorageDiffers is reported if a server has shown another history, and its storage differs from
 // the list that followed. That happens if etcd was restored and the API server was not started
-// again: it still lists from its watch cache, so no list helps. A 410 is then no answer to a
-// question, because the sink still has objects of the old history. The machine asks again, as of
-// the resume version.
+// again: it still lists from its watch cache, so no list helps. If the answer to a question is then
+// a 410, the server is not verified: the sink still has objects of the old history. The machine
+// asks again, as of the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
