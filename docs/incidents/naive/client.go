@@ -27,6 +27,7 @@ type client struct {
 	run  func(context.Context, *client) error
 
 	given string        // the version that the user gave
+	wait  time.Duration // before the next watch
 	busy  time.Duration // how long the user's code runs for an event
 	typed bool          // the user's code ignores what is no object, as a missed deletion is
 
@@ -42,6 +43,7 @@ func program(run func(context.Context, *client) error) trace.Program {
 			env:  env,
 			http: http.Client{Transport: &http.Transport{DialContext: env.Dial}},
 			run:  run,
+			wait: time.Second,
 			held: map[string]string{},
 		}, nil
 	}
@@ -53,6 +55,7 @@ type object struct {
 		Namespace, Name, ResourceVersion string
 		Annotations                      map[string]string
 	}
+	Data    map[string]string
 	Message string
 }
 

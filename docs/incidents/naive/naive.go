@@ -5,6 +5,7 @@ package naive
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/relist-go/relist/trace"
@@ -44,6 +45,18 @@ func lastSeen(ctx context.Context, c *client) error {
 	}
 }
 
+// Live is forgetful outside a trace: with a server on the network, and another wait before each
+// watch than a second.
+func Live(server, path string, wait time.Duration) trace.Client {
+	return &client{
+		env:  trace.Env{Server: server, Path: path},
+		http: http.Client{Transport: &http.Transport{}},
+		run:  forgetful,
+		wait: wait,
+		held: map[string]string{},
+	}
+}
+
 // forgetful does the same, and gives the version up when it is refused.
 func forgetful(ctx context.Context, c *client) error {
 	version := ""
@@ -56,7 +69,7 @@ func forgetful(ctx context.Context, c *client) error {
 			version = e.Object.Metadata.ResourceVersion
 			c.deliver(e)
 		}
-		if !pause(ctx, time.Second) {
+		if !pause(ctx, c.wait) {
 			return ctx.Err()
 		}
 	}
