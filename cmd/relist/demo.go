@@ -16,6 +16,7 @@ import (
 // demoFlags are the flags of `relist demo`.
 type demoFlags struct {
 	duration time.Duration
+	verbose  bool
 	color    report.ColorWhen
 }
 
@@ -25,12 +26,18 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Mirror a server that misbehaves, and see what happens",
 		Long: `Start an API server with two replicas on loopback, change its objects all the
-time, and mirror it while connections are cut, history is compacted, replicas
-lag behind, tokens expire, objects vanish unseen and a connection goes silent.
-Then compare the mirror with the server.
+time, and do to it what happens in production: connections break, history is
+compacted, an object cannot be decoded, replicas lag behind, tokens expire, a
+backup is restored, and a connection goes silent. relist follows the server,
+and so does a simple loop. After each fault, both are compared with the server.
 
-Exit status: 0 if they match and every fault was met, 1 if not.`,
+Times are shorter than by default: delays are 50ms to 250ms (800ms to 30s), a
+connection is pinged after 1s of idle time (30s), a replica that is behind waits
+for 500ms (3s), and bookmarks come every 500ms (1m).
+
+Exit status: 0 if relist holds what the server has after every fault, 1 if not.`,
 		Example: `  relist demo
+  relist demo --verbose       # with each list, watch and delay of relist
   relist demo --duration 1m`,
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -39,6 +46,7 @@ Exit status: 0 if they match and every fault was met, 1 if not.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.DurationVar(&f.duration, "duration", 15*time.Second, "how long to run; the demo runs longer if the faults take longer")
+	flags.BoolVar(&f.verbose, "verbose", false, "print each list, watch and delay, too")
 	addColor(cmd, &f.color)
 	return cmd
 }
@@ -49,7 +57,11 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	opts := report.Terminal(cmd.OutOrStdout(), report.Text, f.color)
 	opts.Failed = func(error) { stop() } // Close returns it
 	out := report.NewPrinter(cmd.OutOrStdout(), opts)
-	err := demo.Run(ctx, f.duration, out)
+	columns := 80
+	if terminal := report.TerminalOf(cmd.OutOrStdout()); terminal != nil {
+		columns = report.Columns(terminal)
+	}
+	err := demo.Run(ctx, demo.Options{Duration: f.duration, Verbose: f.verbose, Columns: columns}, out)
 	if closeErr := out.Close(); closeErr != nil {
 		return fmt.Errorf("write the output: %w", closeErr)
 	}

@@ -92,7 +92,7 @@ func TestStopInEveryState(t *testing.T) {
 	})
 	t.Run("demonstrating", func(t *testing.T) {
 		p := start(t, "demo", "--duration", "0s")
-		p.await("fault ")
+		p.await("1 The server ")
 		r := p.interrupt()
 		if r.status != cli.ExitError || r.stderr != "relist demo: interrupted before every fault was shown\n" {
 			t.Errorf("status %d, stderr %q", r.status, r.stderr)

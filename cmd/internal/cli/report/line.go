@@ -134,24 +134,3 @@ type Summary struct {
 
 // Seconds is a duration as lines give it, to the microsecond.
 func Seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
-
-// Fault says that something is about to be broken on purpose.
-type Fault struct {
-	Name    string
-	Message string // what is done
-}
-
-// Recovered says that a fault was met, and that the mirror is live again.
-type Recovered struct {
-	Name    string
-	Seconds float64 // since the fault
-	Message string  // what has helped
-}
-
-// Text implements [Line].
-func (f Fault) Text() string { return f.Name + ": " + f.Message }
-
-// Text implements [Line].
-func (r Recovered) Text() string {
-	return r.Name + ", live again after " + Short(r.Seconds) + " (" + r.Message + ")"
-}

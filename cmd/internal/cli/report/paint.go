@@ -23,6 +23,13 @@ const (
 	plain   = "\x1b[0m"
 )
 
+// How Paint marks text.
+const (
+	Bold = bold
+	Good = green
+	Bad  = magenta
+)
+
 // The columns of a line of text: the time since the start, and the kind.
 const (
 	kindColumn = 12
@@ -66,10 +73,8 @@ func (y layout) paint(line string, l Line) string {
 	switch l := l.(type) {
 	case Problem:
 		color = red
-	case Synced, Recovered:
+	case Synced:
 		color = green
-	case Fault:
-		color = bold
 	case Relist, Backoff, WatchEnd:
 		color = magenta
 	case Bookmark:
@@ -95,6 +100,14 @@ func colorOfDelta(d Delta) string {
 		return faint
 	}
 	return bold
+}
+
+// Paint returns text for Write, marked if the Printer paints. Without a mark, it stays plain.
+func (p *Printer) Paint(mark, text string) string {
+	if !p.opts.Color || mark == "" {
+		return text
+	}
+	return mark + text + plain
 }
 
 // longestValue is how much of a value stands in a line of --diff.

@@ -26,8 +26,6 @@ func everyLine() []Line {
 		Backoff{Seconds: 0.8, Reason: "expired"},
 		Problem{Class: "object", Message: "bad\x1b[2J", Key: "a/d"},
 		Problem{Class: "list", Message: "503"},
-		Fault{Name: "cut", Message: "snip"},
-		Recovered{Name: "cut", Seconds: 1.5, Message: "well"},
 		Summary{Objects: 1, Digest: "sha256:00", CPUSeconds: 1, PeakRSSBytes: 1 << 20, SyncSeconds: 2},
 	}
 }
@@ -59,8 +57,6 @@ func TestText(t *testing.T) {
     0.000s  backoff    800ms because expired
     0.000s  problem    object a/d: bad\x1b[2J
     0.000s  problem    list: 503
-    0.000s  fault      cut: snip
-    0.000s  recovered  cut, live again after 1.5s (well)
 summary
   objects          1
   resourceVersion  (none)

@@ -1,10 +1,11 @@
 // Package demo mirrors an API server that misbehaves on purpose, and checks that the copy is right
-// in the end.
+// after each fault.
 //
 // The server is apitest with two replicas, on loopback. The client is an informer, made as any
-// program makes one. A list of scenes breaks one thing after another. Each waits until the client
-// has met the fault, and has what was changed after it, so that a slow machine takes longer and
-// misses nothing.
+// program makes one. Another client, a loop as one writes it first, follows the same server. A list
+// of scenes breaks one thing after another. Each waits until the client has met the fault, and has
+// what was changed after it, so that a slow machine takes longer and misses nothing. Then nothing
+// changes for a moment, and both copies are compared with the server.
 //
 // Begin with Run, and scenes.go.
 package demo
@@ -14,24 +15,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/docs/incidents/naive"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -46,26 +46,43 @@ const (
 	idle         = time.Second            // 30 s of idle time before a ping, and 15 s for its answer
 	shortestWait = 50 * time.Millisecond  // 800 ms
 	longestWait  = 250 * time.Millisecond // 30 s
+	loopWait     = time.Second / 16       // 1 s, shorter by as much as shortestWait
 )
+
+// Options of a demonstration.
+type Options struct {
+	Duration time.Duration // it takes longer if the faults do
+	Verbose  bool          // print each list, watch and delay, too
+	Columns  int           // of the terminal
+}
+
+// configMap has the fields that the client decodes.
+type configMap struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Data map[string]string `json:"data"`
+}
 
 // demo is one demonstration.
 type demo struct {
+	opts    Options
 	out     *report.Printer
 	server  *apitest.Server
 	behind  *apitest.Replica // the second replica
 	changes *churn.Churner
-	cache   *informer.Informer[*unstructured.Unstructured]
+	cache   *informer.Informer[*configMap]
 	told    *informer.Registration // of deletions
+	loop    trace.Client           // the other client
 	tally   tally
 	printed atomic.Int64 // so many deletions that no event told of may be printed
-	states  []report.Row // of the scenes
-	missed  bool         // a fault was not met
+	since   time.Time    // of the present fault
+	failed  bool         // a fault was not met, or the copy was wrong after it
 }
 
 // Run shows every fault, compares, prints the result, and returns nil if the copy matches and every
-// fault was met. It takes as long as it is given, or longer if the faults do.
-func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err error) {
-	d := &demo{out: out, tally: tally{counts: map[string]int{}}}
+// fault was met.
+func Run(ctx context.Context, opts Options, out *report.Printer) (err error) {
+	d := &demo{opts: opts, out: out, tally: tally{counts: map[string]int{}}}
 	d.server = apitest.New(apitest.Options{BookmarkPeriod: bookmarks, FreshnessTimeout: freshness, Log: d.tally.answered})
 	defer func() { err = errors.Join(err, d.server.Close()) }()
 	d.behind = d.server.Replica("b")
@@ -82,27 +99,19 @@ func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err 
 		return err
 	}
 	defer client.Close()
-	out.Say("%d ConfigMaps on %s, two replicas, %d changes a second.", objects, listener.URL, rate)
-	out.Say("To fit into %s, times are shorter than in production: delays %s to %s (800ms to 30s),", duration, shortestWait, longestWait)
-	out.Say("pings after %s of idle time (30s), bookmarks every %s (1m), a replica that is behind waits %s (3s).\n", idle, bookmarks, freshness)
+	d.loop = naive.Live(listener.URL, "/api/v1/"+churn.Resource, loopWait)
+	defer d.loop.Close()
+	d.introduce()
 
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	running.Go(func() { _ = d.cache.Run(ctx) }) // it returns the error of ctx
-	churning, calm := context.WithCancel(ctx)
-	defer calm()
-	changed := make(chan error, 1)
-	go func() { changed <- d.changes.Run(churning, rate) }()
-	err = d.play(ctx, duration)
-	calm()
-	if err := errors.Join(err, <-changed); err != nil {
+	running.Go(func() { _ = d.cache.Run(ctx) }) // it returns the error of ctx, and so does the loop
+	running.Go(func() { _ = d.loop.Run(ctx) })
+	if err := d.play(ctx); err != nil {
 		return err
 	}
-	late, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_ = d.cache.WaitForVersion(late, d.server.ResourceVersion()) // what is missing then is told below
 	stop()
 	running.Wait() // the result comes last
 	return d.conclude()
@@ -113,6 +122,7 @@ func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err 
 func (d *demo) connect(url string) (*transport.Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:          url,
+		UserAgent:       userAgent,
 		Protocol:        transport.ProtocolHTTP2,
 		ReadIdleTimeout: idle,
 		PingTimeout:     idle,
@@ -120,72 +130,86 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: churn.Resource}, listwatch.Options[*unstructured.Unstructured]{})
+	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: churn.Resource}, listwatch.Options[*configMap]{})
 	if err != nil {
 		return nil, err
 	}
-	lines := mirror.Lines(d.out.Print)
+	lines := mirror.Lines(d.print)
 	lines.Bookmark = nil // too many to follow
-	d.cache = informer.New(source, informer.Options[*unstructured.Unstructured]{
-		Logger: slog.New(slog.DiscardHandler), // the lines say the same
-		Reflector: reflector.Options{
-			BackoffBase: shortestWait,
-			BackoffCap:  longestWait,
-			Trace:       reflector.JoinTraces(lines, d.tally.trace()),
-		},
+	d.cache = informer.New(source, informer.Options[*configMap]{
+		Logger:    slog.New(slog.DiscardHandler), // the lines say the same
+		Reflector: reflector.Options{BackoffBase: shortestWait, BackoffCap: longestWait, Trace: reflector.JoinTraces(lines, d.tally.trace())},
 	})
-	d.told, err = d.cache.AddHandler(informer.Handler[*unstructured.Unstructured]{OnDelete: func(o *unstructured.Unstructured, inferred bool) {
-		if inferred && int64(d.tally.add(inferredDeletions)) <= d.printed.Load() {
-			d.out.Print(report.Delta{Type: "Deleted", Key: object.Key(o), ResourceVersion: o.GetResourceVersion(), Inferred: true})
+	d.told, err = d.cache.AddHandler(informer.Handler[*configMap]{OnDelete: func(o *configMap, inferred bool) {
+		if inferred && int64(d.tally.add("inferred")) <= d.printed.Load() {
+			d.print(report.Delta{Type: "Deleted", Key: object.Key(o), ResourceVersion: o.ResourceVersion, Inferred: true})
 		}
 	}})
 	return client, err
 }
 
-// play runs the scenes, spread over the duration.
-func (d *demo) play(ctx context.Context, duration time.Duration) error {
-	start := time.Now()
-	if err := errors.Join(d.cache.WaitForSync(ctx), d.server.WaitForWatches(ctx, churn.Resource, 1)); err != nil {
-		return err
+// print prints a line of what the client does.
+func (d *demo) print(l report.Line) {
+	if d.opts.Verbose {
+		d.out.Print(l)
 	}
-	held := d.cache.Store()
-	d.out.Print(report.Synced{Objects: held.Len(), ResourceVersion: held.ResourceVersion(), Seconds: report.Seconds(time.Since(start))})
-	for i, s := range scenes {
-		d.out.Progress(fmt.Sprintf("  %d objects, next: %s", held.Len(), s.name))
-		// The first scene begins after a share of the time, and one share is left at the end.
-		if err := sleepUntil(ctx, start.Add(duration*time.Duration(i+1)/time.Duration(len(scenes)+2))); err != nil {
-			return err
-		}
-		if d.show(ctx, s); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	d.out.Progress("")
-	return sleepUntil(ctx, start.Add(duration))
 }
 
-// show runs one scene. A fault that is not met in time is noted, and the show goes on.
-func (d *demo) show(ctx context.Context, s scene) {
-	began := time.Now()
-	d.printed.Store(int64(d.tally.count(inferredDeletions) + 3))
-	d.out.Print(report.Fault{Name: s.name, Message: s.message})
+// play runs the scenes, spread over the duration.
+func (d *demo) play(ctx context.Context) error {
+	start := time.Now()
+	if err := errors.Join(d.cache.WaitForSync(ctx), d.server.WaitForWatches(ctx, churn.Resource, 2)); err != nil {
+		return err
+	}
+	for i, s := range scenes {
+		quiet := d.change(ctx)
+		if sleepUntil(ctx, start.Add(d.opts.Duration*time.Duration(i+1)/time.Duration(len(scenes)+1))) == nil {
+			d.show(ctx, i+1, s, quiet)
+		}
+		if err := errors.Join(quiet(), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change lets objects change until quiet is called. Later calls return the same error.
+func (d *demo) change(ctx context.Context) (quiet func() error) {
+	ctx, stop := context.WithCancel(ctx)
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() { err = d.changes.Run(ctx, rate) })
+	return func() error {
+		stop()
+		running.Wait()
+		return err
+	}
+}
+
+// show runs one scene. A fault that is not met in time, or that leaves the copy wrong, is noted,
+// and the show goes on.
+func (d *demo) show(ctx context.Context, number int, s scene, quiet func() error) {
+	d.say(report.Bold, "%d The server %s.", number, s.server)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	d.printed.Store(int64(d.tally.count("inferred") + 3))
+	d.since = time.Now()
 	err := s.run(ctx, d)
 	d.behind.Unfreeze()
 	d.server.ClearFaults()
 	if err == nil {
 		err = d.touch(ctx, 1)
 	}
+	took := time.Since(d.since)
+	if err = errors.Join(err, quiet()); err == nil {
+		err = d.settle(ctx, s)
+	}
 	if err != nil {
-		d.missed = true
-		d.states = append(d.states, report.Row{Name: s.name, Value: "NOT MET"})
-		d.out.Print(report.Problem{Class: "demo", Message: s.name + ": " + err.Error()})
+		d.failed = true
+		d.out.Print(report.Problem{Class: "demo", Message: fmt.Sprintf("fault %d is NOT MET: %v", number, err)})
 		return
 	}
-	took := report.Seconds(time.Since(began))
-	d.states = append(d.states, report.Row{Name: s.name, Value: "met, live again after " + report.Short(took)})
-	d.out.Print(report.Recovered{Name: s.name, Seconds: took, Message: s.repaired})
+	d.result(s, took, d.loopDiffers())
 }
 
 // touch changes n objects, and waits until the copy has that and everything before it, deletions
@@ -198,36 +222,22 @@ func (d *demo) touch(ctx context.Context, n int) error {
 	if err := d.cache.WaitForVersion(ctx, version); err != nil {
 		return fmt.Errorf("version %s does not arrive: %w", version, err)
 	}
-	if err := until(ctx, func() bool { return d.told.Pending() == 0 }); err != nil {
-		return err
-	}
-	return d.server.WaitForWatches(ctx, churn.Resource, 1)
+	return until(ctx, func() bool { return d.told.Pending() == 0 && d.tally.watching.Load() })
 }
 
-// conclude compares, prints the result, and returns an error unless all is well.
-func (d *demo) conclude() error {
-	items, _, err := d.server.List(churn.Resource, "") // from its memory: a mistake of the client cannot be in both
-	if err != nil {
-		return fmt.Errorf("read the server's objects: %w", err)
+// settle waits until both clients have everything, if they can, and returns an error if the copy
+// differs.
+func (d *demo) settle(ctx context.Context, s scene) error {
+	d.loopHas("") // forgets what it was told: a restored server gives versions again
+	if err := d.touch(ctx, 1); err != nil {
+		return err
 	}
-	matches := len(items) == d.cache.Store().Len()
-	for _, item := range items {
-		want := &unstructured.Unstructured{Object: item}
-		have, held := d.cache.Store().Get(object.Key(want))
-		matches = matches && held && have.GetUID() == want.GetUID() && have.GetResourceVersion() == want.GetResourceVersion()
+	version := d.server.ResourceVersion()
+	if err := until(ctx, func() bool { return s.stops || d.loopHas(version) }); err != nil {
+		return fmt.Errorf("version %s does not arrive at the loop: %w", version, err)
 	}
-	var counts []report.Row
-	for _, name := range []string{lists, watches, events, cuts, refused, inStream, toWatch, toList, toToken, tooLarge, inferredDeletions} {
-		counts = append(counts, report.Row{Name: name, Value: fmt.Sprint(d.tally.count(name))})
-	}
-	d.out.Say("%s\n%s\n", report.FormatRows(d.states), report.FormatRows(counts))
-	if matches {
-		d.out.Say("mirror matches the server")
-	} else {
-		d.out.Say("mirror DOES NOT match the server")
-	}
-	if d.missed || !matches {
-		return errors.New("the demonstration did not succeed: see the result above")
+	if differs := d.copyDiffers(); differs != (differences{}) {
+		return fmt.Errorf("the copy %s", differs)
 	}
 	return nil
 }
@@ -248,77 +258,4 @@ func until(ctx context.Context, is func() bool) error {
 		}
 	}
 	return nil
-}
-
-// What is counted: what the client meets, what the server refuses, and how often both speak.
-const (
-	cuts              = "cut watches"
-	refused           = "refused connections"
-	inStream          = "410 in a stream"
-	toWatch           = "410 to a watch"
-	toList            = "410 to a list"
-	toToken           = "410 to a continue token"
-	tooLarge          = "Too large"
-	inferredDeletions = "inferred deletions"
-	lists             = "lists"
-	watches           = "watches"
-	events            = "events"
-)
-
-// tally counts.
-type tally struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-func (t *tally) add(name string) (count int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counts[name]++
-	return t.counts[name]
-}
-
-func (t *tally) count(name string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counts[name]
-}
-
-// trace counts what the reflector tells.
-func (t *tally) trace() *reflector.Trace {
-	var open bool // the present watch was answered; owned by the reflector's goroutine
-	return &reflector.Trace{
-		ListDone: func(l reflector.ListDone) {
-			if l.Err == nil {
-				t.add(lists)
-			}
-		},
-		WatchStart: func(reflector.WatchStart) { open = false; t.add(watches) },
-		WatchOpen:  func() { open = true },
-		Event:      func(reflector.Event) { t.add(events) },
-		WatchEnd: func(e reflector.WatchEnd) {
-			switch {
-			case e.Reason == protocol.ConnectionLost:
-				t.add(cuts)
-			case e.Reason == protocol.Unreachable:
-				t.add(refused)
-			case e.Reason == protocol.Expired && open:
-				t.add(inStream)
-			}
-		},
-	}
-}
-
-// answered counts what the server refuses.
-func (t *tally) answered(r apitest.LoggedRequest) {
-	switch expired := r.Status == http.StatusGone; {
-	case r.Status == http.StatusGatewayTimeout:
-		t.add(tooLarge)
-	case expired && strings.Contains(r.URI, "watch="):
-		t.add(toWatch)
-	case expired && strings.Contains(r.URI, "continue="):
-		t.add(toToken)
-	case expired:
-		t.add(toList)
-	}
 }

@@ -5,56 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
+	"github.com/relist-go/relist/object"
 )
 
 // scene is one fault.
 type scene struct {
-	name, message string
-	run           step
-	repaired      string // what has helped
+	server string // what the server does
+	client string // what helps the client
+	run    step
+	stops  bool // the loop does not come out of this before the next scene, so that nobody waits for it
 }
 
 // step makes something happen, and returns when the client has met it.
 type step func(context.Context, *demo) error
 
 var scenes = []scene{
-	{
-		"cut connection", "first the stream breaks in the middle of an event, then the TCP connection",
-		cutTwice, "resumed at the last version, without a list",
-	},
-	{
-		"deletions while the watch is down", "the server refuses connections while objects are deleted",
-		relist(inferredDeletions, away((*churn.Churner).Remove)), "deletions inferred from the list",
-	},
-	{
-		"410 in the stream", "while the client is away, history is compacted",
-		relist(inStream, away((*churn.Churner).Touch)), "listed at the last version",
-	},
-	{
-		"410 as an HTTP status", "the watch is refused with 410, before any event",
-		relist(toWatch, expire("watch")), "listed at the last version",
-	},
-	{
-		"410 on the relist", "the watch is refused with 410, and so is the list at the last version",
-		relist(toList, expire("watch", "list")), "listed the most recent state",
-	},
-	{
-		"expired continue token", "between two pages of a list, the token for the second expires",
-		relist(toToken, expire("watch", "list", "page")), "listed again, in one piece",
-	},
-	{
-		"Too large resource version", "the client is moved to a replica that is behind what it has seen",
-		relist(tooLarge, moveBehind), "listed the most recent state; the copy did not go back",
-	},
-	{
-		"stalled connection", "a firewall drops its packets: nothing arrives any more, not even an error",
-		meet(cuts, stalled), "found by pings",
-	},
+	{"cuts all streams in the middle of an event", "resumes where it was", meet("connectionLost", cut), false},
+	{"sends an object that cannot be decoded, and mends it", "goes on, asks for it again", spoil, true},
+	{"refuses connections, deletes 5 objects, compacts", "lists, infers deletions", relist("inferred", away), false},
+	{"answers the watch with 410, and the next list, too", "lists the newest state", relist("410 to list", expire("watch", "list")), false},
+	{"lets a list expire between two of its pages", "lists again, in one piece", relist("410 to page", expire("watch", "list", "page")), false},
+	{"moves the clients to a replica that is behind", "lists, and never goes back", relist("504 to list", moveBehind), false},
+	{"is restored from a backup, and reuses versions", "notices, lists, repairs", restore, false},
+	{"goes silent: a firewall drops every packet", "notices by pings, resumes", meet("connectionLost", silence), true},
 }
 
 // meet takes a step, and waits until a count of the tally grows.
@@ -72,58 +51,68 @@ func meet(name string, do step) step {
 }
 
 // relist is meet for what makes the client list.
-func relist(name string, do step) step { return meet(lists, meet(name, do)) }
+func relist(name string, do step) step { return meet("lists", meet(name, do)) }
 
-// cutTwice first breaks the stream after 100 bytes, in the middle of the next event.
-func cutTwice(ctx context.Context, d *demo) error {
-	err := meet(cuts, func(context.Context, *demo) error {
-		d.server.CutWatches(100)
-		_, err := d.changes.Touch(1)
+func cut(_ context.Context, d *demo) error {
+	d.server.CutWatches(100) // bytes
+	_, err := d.changes.Touch(1)
+	return err
+}
+
+// spoil writes a number where text has to be. The client asks for this object alone, and gets the
+// same, while the others arrive. Once it is mended, the client has it, too.
+func spoil(ctx context.Context, d *demo) error {
+	const namespace, name = "team-0", "limits"
+	err := meet("loop watches", meet("200 to one object", meet("problem: object", func(context.Context, *demo) error {
+		_, err := d.server.Create(churn.Resource, map[string]any{
+			"metadata": map[string]any{"namespace": namespace, "name": name}, "data": map[string]any{"limit": 7},
+		})
 		return err
-	})(ctx, d)
+	})))(ctx, d)
+	if err == nil {
+		err = d.touch(ctx, 5)
+	}
 	if err != nil {
 		return err
 	}
-	if err := d.server.WaitForWatches(ctx, churn.Resource, 1); err != nil {
+	d.since = time.Now()
+	return meet("released", func(context.Context, *demo) error {
+		_, err := d.server.Patch(churn.Resource, namespace, name, map[string]any{"data": map[string]any{"limit": "7"}})
 		return err
-	}
-	return meet(cuts, func(context.Context, *demo) error {
-		return errors.Join(d.server.Refuse(0), d.server.Resume()) //nolint:contextcheck // opening a local port takes no time that ctx could end
 	})(ctx, d)
 }
 
-// away refuses connections, changes five objects once the client has noticed, and lets it come
-// back. The window does not reach back to these changes, so that no watch can tell of them.
-func away(change func(c *churn.Churner, n int) (string, error)) step {
-	refuse := meet(refused, func(_ context.Context, d *demo) error {
-		return d.server.Refuse(0) //nolint:contextcheck // closing one takes none, either
-	})
-	return func(ctx context.Context, d *demo) error {
-		err := refuse(ctx, d)
-		if err == nil {
-			_, err = change(d.changes, 5)
-			d.server.Compact()
-		}
-		return errors.Join(err, d.server.Resume()) //nolint:contextcheck // as above
+// away refuses connections, deletes five objects once the client has noticed, and lets it come
+// back. The window does not reach back to these deletions, so that no watch can tell of them.
+func away(ctx context.Context, d *demo) error {
+	err := meet("unreachable", func(context.Context, *demo) error {
+		return d.server.Refuse(0) //nolint:contextcheck // closing a local port takes no time that ctx could end
+	})(ctx, d)
+	if err == nil {
+		_, err = d.changes.Remove(5)
+		d.server.Compact()
 	}
+	return errors.Join(err, d.server.Resume()) //nolint:contextcheck // opening one takes none, either
 }
 
-// expire cuts the watch, and answers the next request of each of these verbs with 410. A watch
-// after a cut begins before the last events. If the server no longer has these, another watch
-// begins behind them, so two watches are answered.
+// expire cuts the watches, and answers the next request of each of these verbs with 410. The
+// client's watch after a cut begins before the last events. If the server no longer has these,
+// another watch begins behind them, so two watches are answered. The loop needs one, and no list.
 func expire(verbs ...string) step {
 	return func(_ context.Context, d *demo) error {
+		fail := func(userAgent, verb string, count int) error {
+			return d.server.FailNext(apitest.Failure{
+				UserAgent: userAgent, Verb: verb, Resource: churn.Resource, Count: count, InStream: verb == "watch",
+				Status: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "The provided resource version is too old.",
+			})
+		}
+		err := fail(loopUserAgent, "watch", 1)
 		for _, verb := range verbs {
 			count := map[string]int{"watch": 2}[verb] // zero is one
-			if err := d.server.FailNext(apitest.Failure{
-				Verb: verb, Resource: churn.Resource, Count: count,
-				Status: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "The provided resource version is too old.",
-			}); err != nil {
-				return err
-			}
+			err = errors.Join(err, fail(userAgent, verb, count))
 		}
 		d.server.CutWatches(0)
-		return nil
+		return err
 	}
 }
 
@@ -136,8 +125,28 @@ func moveBehind(ctx context.Context, d *demo) error {
 	return expire("watch")(ctx, d)
 }
 
-// stalled is found by the client's pings, and by nothing else: the server is well.
-func stalled(_ context.Context, d *demo) error {
+// restore takes the server back before 30 updates and 10 deletions, and then changes more than it
+// has undone. So every version that a client has seen is one of other objects now.
+func restore(ctx context.Context, d *demo) error {
+	backup := d.server.ResourceVersion()
+	_, updated := d.changes.Touch(30)
+	_, deleted := d.changes.Remove(10)
+	if err := errors.Join(updated, deleted, d.touch(ctx, 1)); err != nil {
+		return err
+	}
+	d.since = time.Now()
+	return meet("lists", func(context.Context, *demo) error {
+		newest, version := d.server.ResourceVersion(), backup
+		err := d.server.Restore(apitest.Restore{ResourceVersion: backup})
+		for err == nil && !object.Older(newest, version) {
+			version, err = d.changes.Touch(50)
+		}
+		return err
+	})(ctx, d)
+}
+
+// silence is found by the client's pings, and by nothing else: the server is well.
+func silence(_ context.Context, d *demo) error {
 	d.server.HalfOpen()
 	return nil
 }
