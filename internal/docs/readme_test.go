@@ -13,12 +13,12 @@ import (
 	"github.com/relist-go/relist/internal/chart"
 )
 
-// TestReadmeShowsWhatIsThere keeps the programs and the trace in README.md, and in that of
+// TestReadmeShowsWhatIsThere keeps the programs in README.md, and in that of
 // the metrics, equal to the ones that are compiled and run.
 func TestReadmeShowsWhatIsThere(t *testing.T) {
 	t.Chdir(root)
-	if parts := includedIn(t, "README.md"); len(parts) != 2 {
-		t.Errorf("README.md has %d parts from files, want 2", len(parts))
+	if parts := includedIn(t, "README.md"); len(parts) != 3 {
+		t.Errorf("README.md has %d parts from files, want 3", len(parts))
 	}
 	if parts := includedIn(t, "prometheus/README.md"); len(parts) != 2 {
 		t.Errorf("prometheus/README.md has %d parts from files, want 2", len(parts))

@@ -36,6 +36,8 @@ var pages = []struct {
 	{"README.md", []step{
 		{command: "make demo", ends: "mirror matches the server"},
 		{command: "go run ./examples/quickstart", prints: `\+ \S+ settings-`},
+	}},
+	{"cmd/README.md", []step{
 		{command: "go run ./cmd/relist mirror pods -A", prints: "synced +5 objects"},
 		{command: "go run ./cmd/relist record pods -A --scrub -o pods.txt", asks: "/pods.*watch=true"},
 		{command: "go run ./cmd/relist replay --html pods.txt > pods.html"},
@@ -113,7 +115,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
 	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
-	{"cmd/README.md", "", "test/conformance/kubectl has the plugin"},
+	{"cmd/README.md", "mkdir |ln |kubectl ", "test/conformance/kubectl has the plugin"},
 	{"test/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/getting-started.md", "git clone ", "the test itself clones the work tree"},
 	{"docs/guides/operator.md", "git clone |kubectl |go run ", "test/conformance/deploy applies the files to a kube-apiserver, and runs the program"},
