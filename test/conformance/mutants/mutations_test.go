@@ -30,6 +30,11 @@ type edit = Edit
 
 func one(old, by string) []edit { return []edit{{old, by}} }
 
+// broken is a mutation that has one edit.
+func broken(what, dir, trace, old, by string) mutation {
+	return mutation{what, dir, one(old, by), trace}
+}
+
 // protocol is the package that holds the rules of a reflector.
 const protocol = "protocol"
 
