@@ -74,7 +74,6 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 			{"DELETE", "/api/v1/namespaces/n", "", "", 200, `"Terminating"`, ""},
 		},
 		"Pods are selected by status.podIPs": {{"GET", pods + "?fieldSelector=status.podIPs%3D1.2.3.4", "", "", 200, "", ""}},
-		"answers come as YAML":               {{"GET", inD + "/a", "", "Accept: application/yaml", 200, "kind: ConfigMap", ""}, {"GET", inD, "", "Accept: application/yaml", 200, "kind: ConfigMapList", ""}},
 		"there is no CBOR":                   {{"GET", inD + "/a", "", "Accept: application/cbor", 406, "", ""}},
 		"the rest of a list from the cache comes in one page": {
 			{"GET", inD + "?resourceVersion=0&limit=1&continue=" + base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":3,"start":"/a\u0000"}`)), "", "", 200, `"name":"b"`, `"continue"`},

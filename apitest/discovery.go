@@ -61,6 +61,19 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	return false
 }
 
+// writeMeta answers a request for a description of the server, such as its groups.
+func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
+	readable := req.Header.Get("Accept") == ""
+	for _, a := range accepts(req) {
+		readable = readable || slices.Contains([]string{"application/json", "*/*", protobufMediaType}, a.media)
+	}
+	if !readable {
+		writeError(w, notAcceptable())
+		return
+	}
+	writeJSON(w, http.StatusOK, v)
+}
+
 // resourcesAt returns the types below a path such as /api/v1, by name.
 func (s *Server) resourcesAt(root string) []*Resource {
 	var in []*Resource

@@ -60,14 +60,6 @@ func accepts(req *http.Request) []accepted {
 	return all
 }
 
-// preferred returns the media type that a client likes most, or "".
-func preferred(req *http.Request) string {
-	if all := accepts(req); len(all) > 0 {
-		return all[0].media
-	}
-	return ""
-}
-
 // A form is what a client wants to have of an object.
 type form int
 
@@ -106,11 +98,6 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 		switch a.media {
 		case "application/json", "*/*":
 			return newTextFormat(req, t, form, a.params["v"])
-		case yamlMediaType:
-			if v != "watch" {
-				f, err := newTextFormat(req, t, form, a.params["v"])
-				return yamlFormat{f}, err
-			}
 		case protobufMediaType:
 			if f, ok := newProtobufFormat(t, form, a.params["v"]); ok {
 				return f, nil

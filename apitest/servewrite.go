@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+const yamlMediaType = "application/yaml" // of the body of a request; answers do not come as YAML
+
 // maxBody is kube-apiserver's limit for the body of a request.
 const maxBody = 3 << 20
 

@@ -36,23 +36,13 @@ func writeError(w http.ResponseWriter, err error) {
 // writeErrorFor sends an error in the encoding that the client has asked for
 // (list-rv-too-large-protobuf.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
-	media := ""
-	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
-		media = all[0].media
-	}
-	status := statusOf(err)
-	var b []byte
-	switch {
-	case media == yamlMediaType:
-		b = asYAML(mustJSON(status))
-	case media == protobufMediaType && !t.res.Custom:
-		b = protobufStatus(status)
-	default:
+	if all := accepts(req); len(all) == 0 || all[0].media != protobufMediaType || t.res.Custom {
 		writeError(w, err)
 		return
 	}
+	status := statusOf(err)
 	setRetryAfter(w, status)
-	writeBytes(w, int(status.Code), media, b)
+	writeBytes(w, int(status.Code), protobufMediaType, protobufStatus(status))
 }
 
 func setRetryAfter(w http.ResponseWriter, status *metav1.Status) {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // A normalizer turns an answer into what has to be the same on both sides: what a server chooses by
@@ -57,10 +55,6 @@ func (n *normalizer) view(a answer) (v view, parsed []any) {
 	switch ct := a.header.Get("Content-Type"); {
 	case strings.HasPrefix(ct, "application/json"):
 		parsed = decodeAll(a.body)
-	case strings.HasPrefix(ct, "application/yaml"):
-		if b, err := yaml.YAMLToJSON(a.body); err == nil {
-			parsed = decodeAll(b)
-		}
 	case strings.HasPrefix(ct, "application/vnd.kubernetes.protobuf"):
 		v.Body = fmt.Sprintf("protobuf: %v", bytes.Contains(a.body, []byte("k8s\x00")))
 		return v, nil

@@ -6,11 +6,11 @@ func accepts() []request {
 	r := []request{post(path, `{"metadata":{"name":"a"},"data":{"v":"1"}}`)}
 	r = append(r, post(path, `{"metadata":{"name":"b"},"data":{"v":"1"}}`))
 	for _, accept := range []string{
-		"application/json", "*/*", "application/*", "application/yaml", "text/html", "text/*", "nonsense", "application/xml, application/json", "application/json;q=0.1, application/yaml;q=0.9",
+		"application/json", "*/*", "application/*", "text/html", "text/*", "nonsense", "application/xml, application/json",
 		"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf, application/json", "application/cbor", "application/cbor, application/json",
 		"application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;as=Table;v=v1beta1;g=meta.k8s.io", "application/json;as=Table;v=v2;g=meta.k8s.io",
 		"application/json;as=Table;v=v1;g=meta.k8s.io, application/json", "application/json;as=Nope;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-		"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "application/yaml;as=Table;v=v1;g=meta.k8s.io",
+		"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
 		"application/json;charset=utf-8", "application/json;stream=watch", "application/json;pretty=1",
 	} {
 		accept := "Accept: " + accept
@@ -33,7 +33,7 @@ func descriptions() []request {
 		r = append(r, get(path))
 	}
 	const aggregated = "Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	return append(r, get("/api", aggregated), get("/apis", aggregated), get("/api", aggregated+", application/json"), get("/apis", "Accept: application/yaml"),
+	return append(r, get("/api", aggregated), get("/apis", aggregated), get("/api", aggregated+", application/json"),
 		get("/apis", "Accept: text/html"), get("/api/v1", "Accept: application/vnd.kubernetes.protobuf"), post("/api/v1", `{}`), del("/api", ``), del("/healthz", ""),
 		get("/api/v1/configmaps", "Authorization: Bearer nope"), get("/api/v1", "Authorization: Bearer nope"))
 }
@@ -144,7 +144,7 @@ func events() []request {
 		} {
 			r = append(r, get(path+query))
 		}
-		for _, accept := range []string{"application/vnd.kubernetes.protobuf", "application/yaml", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"} {
+		for _, accept := range []string{"application/vnd.kubernetes.protobuf", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"} {
 			r = append(r, get(path+"/now", "Accept: "+accept))
 		}
 	}
