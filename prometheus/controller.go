@@ -16,12 +16,12 @@ type reconcile struct {
 	worked  *prometheus.HistogramVec
 }
 
-func newReconcile(buckets []float64) reconcile {
+func newReconcile() reconcile {
 	return reconcile{
 		results: counter("relist_controller_reconciles_total", "Calls of Reconcile, by result: success, requeue_after (success, and it asked to be called again), error or panic.", "result"),
 		workers: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "relist_controller_max_workers", Help: "How many keys can be worked on at once."}, []string{"name"}),
-		waited:  histogram("relist_workqueue_queue_duration_seconds", "How long keys were ready before a worker took them.", buckets),
-		worked:  histogram("relist_workqueue_work_duration_seconds", "How long the calls of Reconcile took.", buckets),
+		waited:  histogram("relist_workqueue_queue_duration_seconds", "How long keys were ready before a worker took them."),
+		worked:  histogram("relist_workqueue_work_duration_seconds", "How long the calls of Reconcile took."),
 	}
 }
 

@@ -23,11 +23,11 @@ type counters struct {
 	differences   *prometheus.CounterVec
 }
 
-func newCounters(buckets []float64) counters {
+func newCounters() counters {
 	return counters{
 		lists:         counter("relist_lists_total", "Lists that have ended, by result: success (the whole list has come) or error.", "result"),
 		listed:        counter("relist_listed_objects_total", "Objects in the lists that have come whole."),
-		listDurations: histogram("relist_list_duration_seconds", "How long whole lists took, from the first request to the end of the last answer.", buckets),
+		listDurations: histogram("relist_list_duration_seconds", "How long whole lists took, from the first request to the end of the last answer."),
 		relists:       counter("relist_relists_total", "How often the resume version was given up, so that a list follows, by reason.", "reason"),
 		opened:        counter("relist_watches_opened_total", "Watches that the server has answered."),
 		ended:         counter("relist_watches_ended_total", "Watches that were refused, have ended or were hung up, by reason.", "reason"),
@@ -49,7 +49,7 @@ func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"name"}, labels...))
 }
 
-func histogram(name, help string, buckets []float64) *prometheus.HistogramVec {
+func histogram(name, help string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"name"})
 }
 

@@ -2,7 +2,7 @@
 // It is for programs that serve metrics by client_golang. The library does not need it: with
 // another metrics library, read Status and Stats, or set a [reflector.Trace].
 //
-//	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
+//	metrics := relistprom.New(prometheus.DefaultRegisterer)
 //	pods := relistprom.NewInformer(metrics, "pods", list, informer.Options[*Pod]{})
 //
 // Counters and histograms come from a [reflector.Trace]. Gauges are read when Prometheus scrapes:

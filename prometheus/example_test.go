@@ -37,7 +37,7 @@ func ExampleMetrics_Informer() {
 // A relay that serves its own metrics.
 func ExampleMetrics_Relay() {
 	_ = func(client *transport.Client, opts relay.Options) (*relay.Relay, error) {
-		metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
+		metrics := relistprom.New(prometheus.DefaultRegisterer)
 		opts.Trace = metrics.RelayTrace
 		r, err := relay.New(client, opts)
 		if err == nil {
@@ -48,7 +48,7 @@ func ExampleMetrics_Relay() {
 }
 
 func run(ctx context.Context, shopList *listwatch.Client[*ConfigMap], reconcile controller.Reconcile) error {
-	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
+	metrics := relistprom.New(prometheus.DefaultRegisterer)
 	http.Handle("/metrics", promhttp.Handler())
 
 	shops := relistprom.NewInformer(metrics, "shops", shopList, informer.Options[*ConfigMap]{})

@@ -28,25 +28,16 @@ type Metrics struct {
 	queues     map[string]queue
 }
 
-// Options of [New]. The zero value is ready.
-type Options struct {
-	// Buckets are the upper bounds of the histograms, in seconds, in ascending order: of lists, of
-	// the work on a key, and of the time that a key waits. If nil, they go from 1 ms to 300 s, and
-	// each is about three times the one before.
-	Buckets []float64
-}
-
-var defaultBuckets = []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300}
+// buckets are the upper bounds of the histograms, in seconds: of lists, of the work on a key, and of
+// the time that a key waits. Each is about three times the one before.
+var buckets = []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300}
 
 // New returns a Metrics that is registered. If the registerer has metrics of these names already,
 // New panics, as MustRegister does. If registerer is nil, the caller registers it.
-func New(registerer prometheus.Registerer, opts Options) *Metrics {
-	if opts.Buckets == nil {
-		opts.Buckets = defaultBuckets
-	}
+func New(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		counters:   newCounters(opts.Buckets),
-		reconcile:  newReconcile(opts.Buckets),
+		counters:   newCounters(),
+		reconcile:  newReconcile(),
 		reflectors: map[string]observed{},
 		queues:     map[string]queue{},
 	}

@@ -32,7 +32,7 @@ func TestReadmeNamesEveryMetric(t *testing.T) {
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs)
-		relistprom.New(nil, relistprom.Options{}).Describe(descs)
+		relistprom.New(nil).Describe(descs)
 	}()
 	for d := range descs {
 		match := described.FindStringSubmatch(d.String())
@@ -115,13 +115,13 @@ func TestReplaced(t *testing.T) {
 // A registry that has the metrics already says so at once.
 func TestRegisteredTwice(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	relistprom.New(registry, relistprom.Options{})
+	relistprom.New(registry)
 	defer func() {
 		if recover() == nil {
 			t.Error("the second New does not panic")
 		}
 	}()
-	relistprom.New(registry, relistprom.Options{})
+	relistprom.New(registry)
 }
 
 // Everything may be called while Prometheus scrapes.

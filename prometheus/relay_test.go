@@ -32,7 +32,7 @@ func TestRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := relistprom.New(nil, relistprom.Options{})
+	metrics := relistprom.New(nil)
 	metrics.Relay(r)
 	const want = `
 # HELP relist_relay_watches Watches of readers that are open at a relay.

@@ -70,7 +70,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewPedanticRegistry()
-	r.metrics = relistprom.New(registry, relistprom.Options{})
+	r.metrics = relistprom.New(registry)
 	transport := &http.Transport{DialContext: r.serve(promhttp.HandlerFor(registry, promhttp.HandlerOpts{})).Dial}
 	t.Cleanup(transport.CloseIdleConnections)
 	r.scraper = &http.Client{Transport: transport}

@@ -58,7 +58,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	defer client.Close()
 	r := &mirrorRun{flags: f, server: cfg.Server, stderr: stderr, registry: prometheus.NewRegistry()}
-	r.metrics = relistprom.New(r.registry, relistprom.Options{})
+	r.metrics = relistprom.New(r.registry)
 	r.registry.MustRegister(copies{r})
 	if r.targets, err = f.targets(ctx, stderr, client, cfg, names); err == nil {
 		err = r.open(ctx, client, cfg)

@@ -26,7 +26,7 @@ func (quiet) Stats() informer.Stats {
 // registry has every metric, with every label.
 func registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	metrics := relistprom.New(r, relistprom.Options{})
+	metrics := relistprom.New(r)
 	happen(metrics.Trace("configmaps"))
 	metrics.Informer("configmaps", quiet{})
 	metrics.Controller("configmaps", controller.Options{}).OnReconciled(controller.Reconciled{})
