@@ -47,7 +47,7 @@ func (f *fixture) Cut(c Cut) int {
 func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
 	network := memnet.New()
 	stop := network.Serve(&http.Server{Handler: handler})
-	transport := &http.Transport{DialContext: network.Dial}
+	transport := &http.Transport{DialContext: network.DialSlow}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if err := s.Close(); err != nil {

@@ -1,9 +1,8 @@
 // Package memnet is a network in memory for tests, which works in [testing/synctest].
 //
-// A connection is a [net.Pipe], except that what the client writes is taken from it at
-// once. In a pipe alone, two ends that write at the same time wait for each other for ever,
-// as they do when a client refuses a certificate of which the server is still writing the
-// rest.
+// A connection is one of package pipe, whose writes never wait. With those of [net.Pipe], two ends
+// that write at the same time wait for each other for ever, as they do when a client refuses a
+// certificate of which the server is still writing the rest.
 package memnet
 
 import (
@@ -11,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/relist-go/relist/internal/pipe"
 )
 
 // Network is a listener, and a Dial that reaches it.
@@ -27,11 +28,14 @@ func New() *Network {
 
 // Dial connects to the listener, whatever the address is.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := pipe.New()
+	return client, n.Connect(ctx, server)
+}
+
+// DialSlow connects by a [net.Pipe]: a server that writes waits until the client reads.
+func (n *Network) DialSlow(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
-	if err := n.Connect(ctx, server); err != nil {
-		return nil, err
-	}
-	return newEager(client), nil
+	return client, n.Connect(ctx, server)
 }
 
 // Connect gives the listener the server's end of a connection that Dial would not make: one that
@@ -78,62 +82,3 @@ func (n *Network) Close() error {
 
 // Addr implements net.Listener.
 func (n *Network) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
-
-// eager is a connection of which a Write does not wait for the other end.
-type eager struct {
-	net.Conn
-
-	once sync.Once
-	done chan struct{} // closed: no more is taken
-
-	mu      sync.Mutex
-	pending [][]byte
-	more    chan struct{} // holds one: something is pending
-}
-
-func newEager(conn net.Conn) *eager {
-	e := &eager{Conn: conn, done: make(chan struct{}), more: make(chan struct{}, 1)}
-	go e.pump()
-	return e
-}
-
-// pump ends with the connection, which its owner closes.
-func (e *eager) pump() {
-	for {
-		select {
-		case <-e.more:
-		case <-e.done:
-			return
-		}
-		e.mu.Lock()
-		pending := e.pending
-		e.pending = nil
-		e.mu.Unlock()
-		for _, b := range pending {
-			if _, err := e.Conn.Write(b); err != nil {
-				return // the reader is told
-			}
-		}
-	}
-}
-
-func (e *eager) Write(b []byte) (int, error) {
-	select {
-	case <-e.done:
-		return 0, net.ErrClosed
-	default:
-	}
-	e.mu.Lock()
-	e.pending = append(e.pending, append([]byte(nil), b...))
-	e.mu.Unlock()
-	select {
-	case e.more <- struct{}{}:
-	default: // pump has been told
-	}
-	return len(b), nil
-}
-
-func (e *eager) Close() error {
-	e.once.Do(func() { close(e.done) })
-	return e.Conn.Close()
-}

@@ -91,9 +91,9 @@ func (r *rig) start(opts Options) {
 	}()
 	network := memnet.New()
 	closeServer := network.Serve(&http.Server{Handler: r.relay, Protocols: &r.protocols})
-	connections := &http.Transport{DialContext: network.Dial, Protocols: &r.protocols}
+	connections := &http.Transport{DialContext: network.DialSlow, Protocols: &r.protocols}
 	r.http = &http.Client{Transport: connections}
-	r.dial = transport.Config{Server: "http://localhost", Dial: network.Dial}
+	r.dial = transport.Config{Server: "http://localhost", Dial: network.DialSlow}
 	r.stop = func() {
 		cancel()
 		<-ended
