@@ -108,59 +108,6 @@ func TestListIsNotHeldWhole(t *testing.T) {
 	}
 }
 
-// BenchmarkList is a list of 20,000 objects of 8 KB.
-func BenchmarkList(b *testing.B) {
-	s := New(Options{})
-	for i := range 20_000 {
-		if _, err := s.Create("configmaps", configMap("d", fmt.Sprintf("c%05d", i), "v", strings.Repeat("x", 8000))); err != nil {
-			b.Fatal(err)
-		}
-	}
-	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, inD+"?resourceVersion=0", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		w := &discard{header: make(http.Header)}
-		s.ServeHTTP(w, req)
-		b.SetBytes(w.n)
-	}
-}
-
-// BenchmarkCommit is an update of an object of 8 KB that three watches follow.
-func BenchmarkCommit(b *testing.B) {
-	s := New(Options{})
-	defer func() { _ = s.Close() }()
-	if _, err := s.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", 8000))); err != nil {
-		b.Fatal(err)
-	}
-	ended := make(chan struct{})
-	for range 3 {
-		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, configMaps+"&resourceVersion=2", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		go func() {
-			s.ServeHTTP(&discard{header: make(http.Header)}, req)
-			ended <- struct{}{}
-		}()
-	}
-	i := 0
-	for b.Loop() {
-		i++
-		if _, err := s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"n": fmt.Sprint(i)}}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.StopTimer()
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for range 3 {
-		<-ended
-	}
-}
-
 // discard is a client that is always ready.
 type discard struct {
 	header http.Header

@@ -43,13 +43,3 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkCheck(b *testing.B) {
-	object := []byte(`{"kind":"Pod","x":"` + strings.Repeat("x", 1000) + `","list":[` + strings.Repeat(`{"name":"a","value":"b\n","n":12},`, 200) + `1]}`)
-	b.SetBytes(int64(len(object)))
-	for b.Loop() {
-		if err := Check(object); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
