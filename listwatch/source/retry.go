@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/relist-go/relist/internal/option"
 	"github.com/relist-go/relist/object"
@@ -191,16 +190,10 @@ func (w *RetryWatcher[T]) wait(d time.Duration) error {
 // recorded version never decreases, whatever the server sends.
 func (w *RetryWatcher[T]) accept(event Event[T]) bool {
 	version := event.Meta.ResourceVersion
-	order, err := resourceversion.CompareResourceVersion(version, w.opts.ResourceVersion)
-	if err == nil && order > 0 || version != "" && !isNumber(w.opts.ResourceVersion) {
+	if object.Older(w.opts.ResourceVersion, version) || version != "" && !object.IsComparable(w.opts.ResourceVersion) {
 		w.opts.ResourceVersion = version
 	}
 	return event.Type != object.Bookmark || w.retry.Bookmarks
-}
-
-func isNumber(version string) bool {
-	_, err := resourceversion.CompareResourceVersion(version, version)
-	return err == nil
 }
 
 // ended closes the stream, and decides whether to open another one, and when.
