@@ -12,7 +12,7 @@ func (s *stage) idleAfter(t *testing.T) time.Duration {
 	t.Helper()
 	p, ok := s.m.phase.(*watching)
 	if !ok || !p.open {
-		t.Fatalf("the machine is %s, want an open watch", s.m.phase.name())
+		t.Fatalf("the machine is %s, want an open watch", s.m.phaseName())
 	}
 	return s.m.idleAt(p).Sub(p.heard)
 }

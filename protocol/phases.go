@@ -6,8 +6,6 @@ import "time"
 // functions assign it: becomeListing, becomeStreaming, becomeWatching, streamComplete (which
 // continues with an open stream) and waitUntil. becomeWaiting draws a delay, and calls waitUntil.
 type phase interface {
-	name() string
-
 	// hear says when the last byte of the request came.
 	hear(at time.Time)
 }
@@ -76,11 +74,6 @@ func (p *watching) lasted(now time.Time) bool {
 func (p *watching) empty(now time.Time) bool {
 	return !p.progress && !p.repeats.begun && p.alive(now) < short
 }
-
-func (*waiting) name() string   { return "waiting" }
-func (*listing) name() string   { return "listing" }
-func (*streaming) name() string { return "streaming" }
-func (*watching) name() string  { return "watching" }
 
 func (*waiting) hear(time.Time)        {}
 func (p *listing) hear(at time.Time)   { p.heard = latest(p.heard, at) }

@@ -197,12 +197,14 @@ func (m *Machine) phaseName() string {
 	if p, ok := m.phase.(*watching); ok && !p.open {
 		return "opening"
 	}
-	return m.phase.name()
+	return nameOf(m.phase)
 }
+
+func nameOf(p phase) string { return strings.TrimPrefix(fmt.Sprintf("%T", p), "*protocol.") }
 
 func describeNext(before, after *stage, effects []Effect) string {
 	a, b := after.m, before.m
-	text := a.phase.name()
+	text := nameOf(a.phase)
 	if p, ok := a.phase.(*waiting); ok {
 		text += map[next]string{toList: " to list", toWatch: " to watch"}[p.then]
 	}
