@@ -15,9 +15,6 @@ type Line struct {
 	ResourceVersion string
 	Inferred        bool
 	Reason          string
-	Class           string
-	Message         string
-	Seconds         float64
 
 	Objects           int
 	Digest            string
@@ -25,7 +22,6 @@ type Line struct {
 	Watches           int
 	Relists           int
 	InferredDeletions int
-	SyncSeconds       float64
 	CPUSeconds        float64
 	PeakRSSBytes      int64
 }
