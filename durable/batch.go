@@ -67,7 +67,11 @@ func (b *batch[T]) drop(n int) {
 	*b = fresh
 }
 
-// size is how much of Options.BatchBytes a change takes.
+// batchBytes is the size of the objects after which a transaction is committed, see
+// Options.BatchRows.
+const batchBytes = 4 << 20
+
+// size is how much of batchBytes a change takes.
 func size[T any](c Change[T]) int {
 	if sized, ok := any(c.Object).(interface{ Size() int }); ok && c.Op == Put {
 		return sized.Size()
@@ -140,7 +144,7 @@ func (w *writer[T]) At(_ string, point func() reflector.Point) {
 	if w.list != nil {
 		return // the transaction of the list takes the waiting changes when it begins; it may be open already
 	}
-	if w.mirror.opts.BatchDelay < 0 || b.marked >= w.mirror.opts.BatchRows || b.bytes >= w.mirror.opts.BatchBytes {
+	if w.mirror.opts.BatchDelay < 0 || b.marked >= w.mirror.opts.BatchRows || b.bytes >= batchBytes {
 		w.flush()
 	} else if w.timer == nil {
 		w.timer = time.AfterFunc(w.mirror.opts.BatchDelay, w.timeIsUp)
@@ -155,7 +159,7 @@ const mostWaiting = 20
 // for hours: then nobody knows whether it is the same server as before.
 func (w *writer[T]) tooMuchWaits() bool {
 	opts := &w.mirror.opts
-	return len(w.batch.changes)/mostWaiting >= opts.BatchRows || w.batch.bytes/mostWaiting >= opts.BatchBytes
+	return len(w.batch.changes)/mostWaiting >= opts.BatchRows || w.batch.bytes/mostWaiting >= batchBytes
 }
 
 // timeIsUp commits on the goroutine of the timer.

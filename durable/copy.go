@@ -125,7 +125,7 @@ type State struct {
 
 	// Point is the place in the server's history that the rows are at. If Point.Version is empty,
 	// there is no such place: a list is being written, and rows are of different times. Or it is
-	// not known whether the server is the same as before, see Options.BatchBytes.
+	// not known whether the server is the same as before, see Options.BatchRows.
 	Point reflector.Point `json:"point"`
 
 	// Stream is what the rows are of.

@@ -104,7 +104,7 @@ func (l *list[T]) Part(objects []T, metas []object.Meta) error {
 		}
 		l.changes = append(l.changes, c)
 		l.bytes += size(c)
-		if len(l.changes) >= w.mirror.opts.BatchRows || l.bytes >= w.mirror.opts.BatchBytes {
+		if len(l.changes) >= w.mirror.opts.BatchRows || l.bytes >= batchBytes {
 			if err := w.writeList(); err != nil {
 				return err
 			}

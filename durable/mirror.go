@@ -58,17 +58,16 @@ type Options struct {
 
 	// BatchRows is the number of changes after which a transaction is committed. Changes that came
 	// together are not divided, so a transaction may have some more. A list is one transaction of
-	// any size, unless the copy has no version: then BatchRows and BatchBytes bound its
-	// transactions, too. If zero or negative, 500 is used.
-	BatchRows int
-
-	// BatchBytes is the size in bytes after which a transaction is committed. It counts objects
-	// that have a method Size() int, as listwatch.Raw has. If zero or negative, 4 MiB are used.
+	// any size, unless the copy has no version: then its transactions are bounded, too. If zero or
+	// negative, 500 is used.
+	//
+	// A transaction is also committed if its objects have 4 MiB, as far as they have a method
+	// Size() int, as listwatch.Raw has.
 	//
 	// As long as it is not known whether the server is the same as before, changes wait. If it is
 	// another server, only the last commit is right. If more than 20 batches wait, they are
 	// committed without a version. If the program is then restarted, it begins with a list.
-	BatchBytes int
+	BatchRows int
 
 	// BatchDelay is how long the first change of a transaction may wait for its commit. If zero,
 	// 100 ms are used. If negative, the events that came together are committed at once.
@@ -85,7 +84,6 @@ type Options struct {
 // The defaults of [Options].
 const (
 	defaultBatchRows  = 500
-	defaultBatchBytes = 4 << 20
 	defaultBatchDelay = 100 * time.Millisecond
 )
 
@@ -113,9 +111,6 @@ func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*
 	}
 	if opts.BatchRows <= 0 {
 		opts.BatchRows = defaultBatchRows
-	}
-	if opts.BatchBytes <= 0 {
-		opts.BatchBytes = defaultBatchBytes
 	}
 	if opts.BatchDelay == 0 {
 		opts.BatchDelay = defaultBatchDelay
