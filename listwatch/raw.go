@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 	"github.com/relist-go/relist/listwatch/internal/wire"
+	"github.com/relist-go/relist/listwatch/protobuf"
 	"github.com/relist-go/relist/object"
 )
 
@@ -103,34 +104,17 @@ func (r *Raw) Unmarshal(data []byte) error {
 // parseMessage keeps a copy of a protobuf message. The metadata are its first field, whatever the
 // kind.
 func (r *Raw) parseMessage(message []byte) error {
-	const (
-		metadata = 1
-
-		name, namespace, uid, resourceVersion = 1, 3, 5, 6
-	)
-	var id wire.Identity
+	const metadata = 1
 	err := protowire.Each(message, func(field protowire.Field) error {
 		if field.Number != metadata || field.Type != protowire.Bytes {
 			return nil
 		}
-		return protowire.Each(field.Bytes, func(field protowire.Field) error {
-			switch field.Number {
-			case name:
-				id.Name = field.Bytes
-			case namespace:
-				id.Namespace = field.Bytes
-			case uid:
-				id.UID = field.Bytes
-			case resourceVersion:
-				id.ResourceVersion = field.Bytes
-			}
-			return nil
-		})
+		return protowire.Each(field.Bytes, func(protowire.Field) error { return nil })
 	})
 	if err != nil {
 		return err
 	}
-	r.keep(id, nil, message)
+	r.keep(wire.Identity(protobuf.Format{}.Identify(message)), nil, message)
 	return nil
 }
 
