@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/pipe"
 )
 
 // StartInMemory is Start without a port: the server's connections are pieces of memory, and the
@@ -58,12 +59,10 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	port, _ := l.port.(*memnet.Network)
 	l.mu.Unlock()
 	if port == nil {
-		return nil, errRefused
+		return nil, pipe.Refused()
 	}
 	return dialMemory(ctx, port)
 }
-
-var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
 // dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can
 // be reset and lost.
@@ -73,7 +72,7 @@ func dialMemory(ctx context.Context, port *memnet.Network) (net.Conn, error) {
 	err := port.Connect(ctx, &memoryConn{Conn: far, memoryState: s})
 	switch {
 	case errors.Is(err, net.ErrClosed):
-		return nil, errRefused
+		return nil, pipe.Refused()
 	case err != nil:
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (c *Conn) Reset() {
 // Refuse does the same as Close, but the other end gets ECONNREFUSED, as if there had been no
 // connection.
 func (c *Conn) Refuse() {
-	c.out.end(&net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	c.out.end(Refused())
 	_ = c.Close()
 }
 
