@@ -28,8 +28,8 @@ type Metrics struct {
 	queues     map[string]queue
 }
 
-// buckets are the upper bounds of the histograms, in seconds: of lists, of the work on a key, and of
-// the time that a key waits. Each is about three times the one before.
+// buckets are the upper bounds of the histograms, in seconds: of lists, of the work on a key, and
+// of the time that a key waits. Each is about three times the one before.
 var buckets = []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300}
 
 // New returns a Metrics that is registered. If the registerer has metrics of these names already,
