@@ -3,8 +3,6 @@ package decode
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -132,62 +130,4 @@ func text(t testing.TB, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// FuzzPods makes Pods of a seed, and sends them in each encoding.
-func FuzzPods(f *testing.F) {
-	for seed := range uint64(50) {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		dice := rand.New(rand.NewPCG(seed, 1))
-		pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
-		for range 1 + dice.IntN(4) {
-			pods.Items = append(pods.Items, randomPod(dice))
-		}
-		for _, f := range codecs {
-			body := f.encode(t, pods)
-			// What apimachinery reads of it.
-			obj, _, err := f.serializer.Decode(body, nil, &corev1.PodList{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			page := list[*corev1.Pod](t, f, body)
-			if len(page.Items) != len(pods.Items) {
-				t.Fatalf("%s: %d pods of %d", f.name, len(page.Items), len(pods.Items))
-			}
-			for i, pod := range page.Items {
-				if diff := cmp.Diff(text(t, &obj.(*corev1.PodList).Items[i]), text(t, pod)); diff != "" {
-					t.Fatalf("%s: pod differs (-apimachinery +relist):\n%s", f.name, diff)
-				}
-			}
-		}
-	})
-}
-
-func randomPod(dice *rand.Rand) corev1.Pod {
-	word := func() string { return fmt.Sprintf("w%d-é\n\"", dice.IntN(1000)) }
-	pod := corev1.Pod{}
-	pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion = fmt.Sprint("p", dice.IntN(100)), "n", "u", fmt.Sprint(dice.Uint64())
-	if dice.IntN(2) == 0 {
-		pod.Labels = map[string]string{word(): word(), "": ""}
-	}
-	if dice.IntN(2) == 0 {
-		now := metav1.Unix(dice.Int64N(1<<32), 0).Rfc3339Copy()
-		pod.DeletionTimestamp, pod.CreationTimestamp = &now, now
-		grace := dice.Int64()
-		pod.DeletionGracePeriodSeconds = &grace
-	}
-	if dice.IntN(2) == 0 {
-		pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: word(), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}}
-	}
-	for range dice.IntN(3) {
-		container := corev1.Container{Name: word(), Args: []string{word(), ""}}
-		if dice.IntN(2) == 0 {
-			priority := dice.Int32() - 1<<30
-			pod.Spec.Priority = &priority
-		}
-		pod.Spec.Containers = append(pod.Spec.Containers, container)
-	}
-	return pod
 }
