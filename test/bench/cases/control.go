@@ -16,27 +16,29 @@ var control = &http.Client{Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}
 
-// post sends a command to the load server, and returns the resourceVersion after the command.
-func (e *env) post(ctx context.Context, action, query string) (version uint64, err error) {
-	url := fmt.Sprintf("%s/bench/%s?%s", e.access.URL, action, query)
+// Post sends a command to the load server, or to a relay of relaybench, and returns the answer.
+func Post(ctx context.Context, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	response, err := control.Do(req)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", response.Status, body)
+		err = fmt.Errorf("POST %s: %s: %s", url, response.Status, body)
 	}
-	if err == nil {
-		version, err = strconv.ParseUint(strings.TrimSpace(string(body)), 10, 64)
-	}
+	return strings.TrimSpace(string(body)), err
+}
+
+// post sends a command to the load server, and returns the resourceVersion after the command.
+func (e *env) post(ctx context.Context, action, query string) (version uint64, err error) {
+	answer, err := Post(ctx, fmt.Sprintf("%s/bench/%s?%s", e.access.URL, action, query))
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", action, err)
+		return 0, err
 	}
-	return version, nil
+	return strconv.ParseUint(answer, 10, 64)
 }

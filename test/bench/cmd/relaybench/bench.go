@@ -3,18 +3,18 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/test/bench/cases"
 )
 
 // bench runs the processes.
@@ -82,30 +82,9 @@ func (p *process) end(last string, into any) error {
 	return err
 }
 
-// control is the client of the processes.
-var control = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-
-// post sends a request of package load, and returns the answer.
-func post(ctx context.Context, url string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
-	if err != nil {
-		return "", err
-	}
-	resp, err := control.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", url, resp.Status, body)
-	}
-	return strings.TrimSpace(string(body)), err
-}
-
-// number is a post whose answer is a number.
+// number is a Post whose answer is a number.
 func number(ctx context.Context, url string) (float64, error) {
-	text, err := post(ctx, url)
+	text, err := cases.Post(ctx, url)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +117,7 @@ func (b *bench) measure(ctx context.Context, relayed bool, kinds []readers) (m m
 		if relay == nil {
 			return u, nil
 		}
-		text, err := post(ctx, relay.ready+"/bench/usage")
+		text, err := cases.Post(ctx, relay.ready+"/bench/usage")
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &u)
 		}
@@ -157,7 +136,7 @@ func (b *bench) measure(ctx context.Context, relayed bool, kinds []readers) (m m
 		return m, err
 	}
 	begin := time.Now()
-	newest, err := post(ctx, fmt.Sprintf("%s/bench/change?count=%d&rate=%d", server.ready, b.changes, b.rate))
+	newest, err := cases.Post(ctx, fmt.Sprintf("%s/bench/change?count=%d&rate=%d", server.ready, b.changes, b.rate))
 	if err != nil {
 		return m, err
 	}

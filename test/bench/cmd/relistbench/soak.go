@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"runtime"
 	"time"
 
@@ -77,11 +74,11 @@ func soak(ctx context.Context, args []string) error {
 	}
 	for *rate > 0 && time.Since(began) < *length {
 		n := float64(*rate) * interval.Seconds()
-		if err := post(ctx, fmt.Sprintf("%s/bench/change?count=%.0f&rate=%d", *url, n, *rate)); err != nil {
+		if _, err := cases.Post(ctx, fmt.Sprintf("%s/bench/change?count=%.0f&rate=%d", *url, n, *rate)); err != nil {
 			return err
 		}
 		row(began)
-		if err := post(ctx, fmt.Sprintf("%s/bench/expire?count=%d", *url, informers[0].Len()/10)); err != nil {
+		if _, err := cases.Post(ctx, fmt.Sprintf("%s/bench/expire?count=%d", *url, informers[0].Len()/10)); err != nil {
 			return err
 		}
 	}
@@ -95,21 +92,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// post sends a command to the load server.
-func post(ctx context.Context, url string) (err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		return errors.Join(err, fmt.Errorf("POST %s: %s", url, resp.Status))
-	}
-	return nil
 }
