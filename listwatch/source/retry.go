@@ -176,10 +176,8 @@ func (w *RetryWatcher[T]) closeStream() {
 }
 
 func (w *RetryWatcher[T]) wait(d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-w.ctx.Done():
 		return w.ctx.Err()
