@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
-	"github.com/relist-go/relist/internal/pipe"
 )
 
 // StartInMemory is Start without a port: the server's connections are pieces of memory, and the
@@ -59,10 +58,12 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	port, _ := l.port.(*memnet.Network)
 	l.mu.Unlock()
 	if port == nil {
-		return nil, pipe.Refused()
+		return nil, errRefused
 	}
 	return dialMemory(ctx, port)
 }
+
+var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
 // dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can
 // be reset and lost.
@@ -72,7 +73,7 @@ func dialMemory(ctx context.Context, port *memnet.Network) (net.Conn, error) {
 	err := port.Connect(ctx, &memoryConn{Conn: far, memoryState: s})
 	switch {
 	case errors.Is(err, net.ErrClosed):
-		return nil, pipe.Refused()
+		return nil, errRefused
 	case err != nil:
 		return nil, err
 	}
