@@ -155,7 +155,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 	}
 	k.log.Info("relist: begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "unsure", len(at.Unsure)+at.MoreUnsure,
 		"duration", time.Since(began).Round(time.Millisecond))
-	in.reflector.StartAt(at, time.Time{})
+	in.reflector.StartAt(at)
 	k.due.Store(false)
 }
 

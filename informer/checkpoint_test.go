@@ -59,9 +59,13 @@ func TestBeginsWithWhatWasSaved(t *testing.T) {
 		f.Fail(errors.New("away"))
 		f.set("ns/c", 3)
 		f.Remove("ns/b")
+		later(time.Hour)
 		second, d := saving(t, f, path)
 		second.start()
 		d.expect(t, "add ns/a=1 initial; add ns/b=0 initial")
+		if age := second.Status().Staleness(time.Now()); age < time.Hour || age > time.Hour+time.Minute {
+			t.Errorf("the copy is an hour old, and its staleness %v", age)
+		}
 		if !closed(second.Loaded()) || second.HasSynced() || second.Store().Len() != 2 || second.Store().ResourceVersion() != "3" {
 			t.Errorf("loaded %v, synced %v, %d objects at %q", closed(second.Loaded()), second.HasSynced(), second.Store().Len(), second.Store().ResourceVersion())
 		}

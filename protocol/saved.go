@@ -39,6 +39,10 @@ type Point struct {
 	// Since to Version, the server had sent exactly the states of Newest that are newer than Since,
 	// and it has to send them again.
 	Since string `json:"since,omitempty"`
+
+	// Current is when the copy was last known to be up to date, and zero if nobody knows. The machine
+	// does not use it: it is for reflector.Status.Staleness.
+	Current time.Time `json:"current,omitzero"`
 }
 
 // Newest is one of the newest states of a [Point].

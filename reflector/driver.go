@@ -142,7 +142,9 @@ func (d *driver[T]) tellPoint() {
 // saves returns the point at which the sink can be saved.
 func (d *driver[T]) saves() Point {
 	d.wantsPoint, d.point = true, d.machine.Point()
-	return d.point
+	p, now := d.point, time.Now()
+	p.Current = now.Add(-d.Status().Staleness(now)).Round(0) // by the wall clock, for another process
+	return p
 }
 
 // step gives one input to the machine, performs the effects, and continues with what comes of them.

@@ -14,11 +14,13 @@ import (
 type Point = protocol.Point
 
 // StartAt sets [Options.Start], for a program that learns the point after it has made the
-// reflector. The program calls it before the first Run. current is when the copy was last known to
-// be up to date, and zero if nobody knows: see [Status.Staleness].
-func (r *Reflector[T]) StartAt(p Point, current time.Time) {
+// reflector. The program calls it before the first Run.
+func (r *Reflector[T]) StartAt(p Point) {
 	r.start = p
-	r.shared.update(func(status *Status) { status.StartCurrent = current })
+	if now := time.Now(); p.Current.After(now) {
+		p.Current = now // the clock was set back
+	}
+	r.shared.update(func(status *Status) { status.StartCurrent = p.Current })
 }
 
 // errStart is what Run returns if the sink does not suit Options.Start.

@@ -37,13 +37,13 @@ func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector
 		sink:    sink,
 		fatal:   opts.Fatal,
 		check:   opts.Verify,
-		start:   opts.Start,
 		trace:   opts.Trace.withDefaults(),
 		relists: make(chan struct{}, 1),
 	}
 	rules := opts.rules()
 	r.holder, rules.SinkTells = sink.(Holder[T])
 	r.machine = protocol.New(rules)
+	r.StartAt(opts.Start)
 	return r
 }
 

@@ -51,7 +51,6 @@ type header struct {
 	Source  string          `json:"source"`
 	Floor   uint64          `json:"floor"`
 	Version uint64          `json:"version"`
-	Current time.Time       `json:"current"` // when the states were last known to be up to date
 	Point   reflector.Point `json:"point"`
 }
 
@@ -73,7 +72,8 @@ func (s *saved) save(f *feed, current time.Time) error {
 	if !ok {
 		return nil
 	}
-	head, err := json.Marshal(header{s.source, log.Floor, log.Version, current.Truncate(time.Second), point})
+	point.Current = current.Truncate(time.Second)
+	head, err := json.Marshal(header{s.source, log.Floor, log.Version, point})
 	if err == nil && bytes.Equal(head, s.last) {
 		return nil
 	}

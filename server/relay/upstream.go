@@ -69,11 +69,8 @@ func (u *upstream) run(ctx context.Context, opts *Options) error {
 	log, h, err := u.saved.load(u.feed.fields)
 	opts.problem(err)
 	if h.Point.Version != "" {
-		if now := time.Now(); h.Current.After(now) {
-			h.Current = now // the clock was set
-		}
-		u.reflector.StartAt(h.Point, h.Current) // before readers can get the states, so that they learn how old these are
-		_ = u.cache.Restore(log)                // every object of a file has a name
+		u.reflector.StartAt(h.Point) // before readers can get the states, so that they learn how old these are
+		_ = u.cache.Restore(log)     // every object of a file has a name
 	}
 	var saving sync.WaitGroup
 	saving.Go(func() { u.keepSaved(ctx, opts) })
