@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("for a pipe of 80 columns: %q", line)
 		}
 	}
-	if len(lines) > 29 || lines[len(lines)-1] != "mirror matches the server" || !strings.Contains(r.stdout, "relist's copy: all right, after ") {
+	if len(lines) > 29 || lines[len(lines)-1] != "relist's copy matches the server" || !strings.Contains(r.stdout, "relist's copy: all right, after ") {
 		t.Errorf("%d lines:\n%s", len(lines), r.stdout)
 	}
 	result := regexp.MustCompile(`^  (\w.*\w) +\d[\d.]*m?s  (.*)$`)
@@ -67,7 +67,7 @@ func TestDemoVerbose(t *testing.T) {
 	after := ""
 	for _, want := range []string{
 		`s  list  +2000 objects`, `\n1 The`, `s  watchEnd  +connectionLost`, `\n2 The`, `s  problem  +object team-0/limits: `,
-		`\n3 The`, `s  delta  +Deleted  .*final state unknown`, `\n6 The`, `tooLarge`, `\n7 The`, `rolledBack`, `\n8 The`, `connection lost`, `\nmirror matches`,
+		`\n3 The`, `s  delta  +Deleted  .*final state unknown`, `\n6 The`, `tooLarge`, `\n7 The`, `rolledBack`, `\n8 The`, `connection lost`, `\nrelist's copy matches`,
 	} {
 		after += `(?s:.*)` + want
 	}

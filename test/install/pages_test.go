@@ -34,7 +34,7 @@ var pages = []struct {
 	steps []step
 }{
 	{"README.md", []step{
-		{command: "make demo", ends: "mirror matches the server"},
+		{command: "make demo", ends: "relist's copy matches the server"},
 		{command: "go run ./examples/quickstart", prints: `\+ \S+ settings-`},
 	}},
 	{"cmd/README.md", []step{

@@ -64,14 +64,14 @@ func TestFailures(t *testing.T) {
 		})
 	}
 	d.failed = true
-	if out := conclude(); !strings.HasSuffix(out, "\nmirror matches the server\n") {
+	if out := conclude(); !strings.HasSuffix(out, "\nrelist's copy matches the server\n") {
 		t.Errorf("the result ends with\n%s", out)
 	}
 	if err := d.changes.Fill(1); err != nil {
 		t.Fatal(err)
 	}
 	d.failed = false
-	if out := conclude(); !strings.HasSuffix(out, "\nmirror DOES NOT match the server\n") || !strings.Contains(out, "relist's copy: lacks 1, after") {
+	if out := conclude(); !strings.HasSuffix(out, "\nrelist's copy DOES NOT match the server\n") || !strings.Contains(out, "relist's copy: lacks 1, after") {
 		t.Errorf("the result ends with\n%s", out)
 	}
 }

@@ -16,8 +16,8 @@ const wide = 76
 
 // introduce says what will be shown.
 func (d *demo) introduce() {
-	d.say("", "An API server changes %d of its %d objects a second. relist and a simple loop copy them. The loop watches from the last "+
-		"version that it saw, and from none after a 410 (\"that version is gone\"). Delays are shortened.", rate, objects)
+	d.say("", "An API server has %d objects. %d a second change, come or go. relist and a simple loop copy them. The loop watches from the "+
+		"last version it saw, and from none after a 410 (\"version gone\"). Delays are 6 to 120 times shorter.", objects, rate)
 	d.say("", "")
 	if d.opts.Columns >= wide {
 		d.say("", "  %-26s%8s  the simple loop", "relist", "fresh in")
@@ -44,13 +44,13 @@ func (d *demo) conclude() error {
 	server, copied, loop := len(d.serverHas((*unstructured.Unstructured).GetName)), d.copyDiffers(), d.loopDiffers()
 	d.say("", "")
 	d.say("", "The server has %d objects. relist's copy: %s, after %d lists.", server, copied, d.tally.count("lists"))
-	d.say("", "The loop keeps %d deleted objects, lacks %d, and has %d old. An object that it cannot decode stops it. It never lists: after 410s it began "+
-		"%d watches without a version, which tell what exists, not what is gone. It noticed neither the restored backup nor the silence.",
+	d.say("", "The loop keeps %d deleted objects, lacks %d, and has %d old. An object that it cannot decode stops it until a 410. It never lists: after 410s "+
+		"it began %d watches without a version. These tell what exists, not what went meanwhile. It noticed neither the restored backup nor the silence.",
 		loop.deleted, loop.missing, loop.old, d.tally.count("loop starts")-1)
 	if copied != (differences{}) {
-		d.say(report.Bad, "mirror DOES NOT match the server")
+		d.say(report.Bad, "relist's copy DOES NOT match the server")
 	} else {
-		d.say(report.Good, "mirror matches the server")
+		d.say(report.Good, "relist's copy matches the server")
 	}
 	if d.failed || copied != (differences{}) {
 		return errors.New("the demonstration did not succeed: see the result above")

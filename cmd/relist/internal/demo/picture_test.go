@@ -40,7 +40,7 @@ func TestPictures(t *testing.T) {
 					t.Errorf("%q is not in it: run go test ./cmd/relist/internal/demo -run TestPictures -update", want+s.client)
 				}
 			}
-			if !strings.Contains(text, "mirror matches the server") || strings.Contains(picture, "opacity") {
+			if !strings.Contains(text, "relist's copy matches the server") || strings.Contains(picture, "opacity") {
 				t.Error("it shows no verdict, or is not lit all the time")
 			}
 			light, dark, _ := strings.Cut(picture, "prefers-color-scheme")

@@ -28,10 +28,10 @@ type step func(context.Context, *demo) error
 var scenes = []scene{
 	{"cuts all streams in the middle of an event", "resumes where it was", meet("connectionLost", cut), false},
 	{"sends an object that cannot be decoded, and mends it", "goes on, asks for it again", spoil, true},
-	{"refuses connections, deletes 5 objects, compacts", "lists, infers deletions", relist("inferred", away), false},
+	{"refuses connections, deletes 5 more objects, compacts", "lists, infers deletions", relist("inferred", away), false},
 	{"answers the watch with 410, and the next list, too", "lists the newest state", relist("410 to list", expire("watch", "list")), false},
-	{"lets a list expire between two of its pages", "lists again, in one piece", relist("410 to page", expire("watch", "list", "page")), false},
-	{"moves the clients to a replica that is behind", "lists, and never goes back", relist("504 to list", moveBehind), false},
+	{"answers so again, and lets a list expire between two pages", "lists again, in one piece", relist("410 to page", expire("watch", "list", "page")), false},
+	{"moves clients to a replica that is behind and refuses watches", "lists, and never goes back", relist("504 to list", moveBehind), false},
 	{"is restored from a backup, and reuses versions", "notices, lists, repairs", restore, false},
 	{"goes silent: a firewall drops every packet", "notices by pings, resumes", meet("connectionLost", silence), true},
 }
