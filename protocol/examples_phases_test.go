@@ -102,7 +102,7 @@ var phaseSections = []section{
 			{"the stream ends earlier", "failure", nil, in(Ended{failed(ConnectionLost, 0)})},
 			{"the stream ends earlier, for the second time", "no initial events", func(s *stage) { s.m.lists.incompleteStreams = 1 }, in(Ended{failed(ConnectionLost, 0)})},
 			{"nothing comes for 30 s", "no initial events", nil, timeIsUp},
-			{"nothing but changes and deletions comes for 30 s", "no initial events", func(s *stage) {
+			{"30 s after the first event that is no ADDED", "no initial events", func(s *stage) {
 				s.step(event(object.Modified, good("a", "101", "")))
 				s.at = s.at.Add(20 * time.Second)
 				s.step(event(object.Added, good("c", "99", "")))
