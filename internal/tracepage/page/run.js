@@ -1,4 +1,5 @@
 // The page of one run.
+const noWatch = state => state.failing ? `no watch since ${state.failing} on the clock` : 'no';
 const keys = state => (state.quarantine || []).join(', ') || 'empty';
 
 function showMachine(step, before) {
@@ -16,7 +17,7 @@ function showMachine(step, before) {
     ['Phase', state.phase, was.phase],
     ['Resume version', state.resume || 'none', was.resume || 'none'],
     ['Backoff', state.backoff || 'none', was.backoff || 'none'],
-    ['Failing', state.failing ? 'since ' + state.failing : 'no', was.failing ? 'since ' + was.failing : 'no'],
+    ['Failing', noWatch(state), noWatch(was)],
     ['Quarantine', keys(state), keys(was), ((was.quarantine || []).length || 'empty')],
     ['Synced', state.synced ? 'yes' : 'no', was.synced ? 'yes' : 'no'],
   ];
