@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "rewrite traces.txt and the table of doc
 // that of the run with a plus. The first that fits is the reason. If a trace asks for what the
 // client does not have, the line is "asks", and that.
 var cures = []cure{
-	{`^asks restart saved`, "a program that restarts lists everything again", "protocol/saved.go", "differences.md#warm-start", "saved-resumed"},
-	{`^asks watchlist|^-> .*sendInitialEvents`, "if lists take longer than the server remembers events, lists follow each other without end", "protocol/initial.go", "differences.md#lists-that-take-too-long", "list-outlasts-the-window"},
+	{`^asks restart saved`, "a program that restarts lists everything again", "protocol/saved.go", "guides/warm-start.md#checkpoints", "saved-resumed"},
+	{`^asks watchlist|^-> .*sendInitialEvents`, "there are no initial events; if lists take longer than the server remembers events, lists follow each other without end", "protocol/initial.go", "differences.md#lists-that-take-too-long", "list-outlasts-the-window"},
 	{`^asks verify=`, "an event that the server lost is missed until the next list", "protocol/verify.go", "differences.md#verification", "verify-finds-drift"},
 	{`^asks resync=`, "handlers are not called again for what they have failed to do", "reflector/driver.go", "differences.md#a-resync-of-handlers", "resync"},
 	{`^asks transport=websocket`, "no watch gets through where only WebSockets do", "transport/websocket.go", "differences.md#watches-over-websocket", "websocket-closed"},
