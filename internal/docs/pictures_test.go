@@ -65,7 +65,7 @@ func TestListAndWatchPicture(t *testing.T) {
 		[]chart.Arrow{
 			{Path: "M110 12V56", Words: []string{"start"}, Base: image.Pt(120, 30)},
 			{Path: "M200 80H400", Words: []string{"200, version V"}, Base: image.Pt(300, 70), Class: "middle"},
-			{Path: "M400 106H200", Words: []string{"410:", "list again, compare"}, Base: image.Pt(300, 126), Class: "middle"},
+			{Path: "M400 106H200", Words: []string{"410, or 504 too large:", "list again, compare"}, Base: image.Pt(300, 126), Class: "middle"},
 			{Path: "M110 130V226", Words: []string{"410, or 504 too large"}, Base: image.Pt(120, 186)},
 			{Path: "M200 263H490V130", Words: []string{"200, version V"}, Base: image.Pt(300, 253), Class: "middle"},
 			{Path: "M460 56V28H520V56", Words: []string{"stream ends: resume at V"}, Base: image.Pt(450, 24), Class: "right"},
