@@ -40,8 +40,8 @@ type Point struct {
 	// and it has to send them again.
 	Since string `json:"since,omitempty"`
 
-	// Current is when the copy was last known to be up to date, and zero if nobody knows. The machine
-	// does not use it: it is for reflector.Status.Staleness.
+	// Current is when the copy was last known to be up to date, and zero if nobody knows. The
+	// machine does not use it: it is for reflector.Status.Staleness.
 	Current time.Time `json:"current,omitzero"`
 }
 

@@ -40,7 +40,8 @@ type Status struct {
 	// Started is when Run was called first.
 	Started time.Time
 
-	// StartCurrent is the Current of [Options.Start]: when that copy was last known to be up to date.
+	// StartCurrent is the Current of [Options.Start]: when that copy was last known to be up to
+	// date.
 	StartCurrent time.Time
 
 	// LastByte, LastEvent and LastBookmark are the times at which the server last sent
