@@ -98,6 +98,18 @@ func TestPagesHaveTitles(t *testing.T) {
 	}
 }
 
+// What is copied into the site keeps its license.
+func TestSearchHasItsLicense(t *testing.T) {
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "search.js"))
+	if err != nil || !strings.HasPrefix(string(script), "/* MiniSearch: Copyright ") || !strings.Contains(string(script), "The above copyright notice") {
+		t.Errorf("search.js begins with %.60s (%v)", script, err)
+	}
+}
+
 // The pages of the incidents show every diagram, and lead to the page of its trace.
 func TestIncidentsShowPictures(t *testing.T) {
 	pictures, err := filepath.Glob("../../../docs/incidents/pictures/*.svg")

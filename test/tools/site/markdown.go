@@ -31,7 +31,7 @@ var drawnTrace = regexp.MustCompile(`!\[[^\]]*\]\(pictures/([\w-]+)\.svg\)\n`)
 
 // picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text
 // would be too small to read.
-var picture = regexp.MustCompile(`(?s)<p>(<img src="[^"]+\.svg"[^>]*>)</p>|(<picture>.*?</picture>)`)
+var picture = regexp.MustCompile(`(?s)<p>(<img src="[^"]+\.svg"[^>]*>|<picture>.*?</picture>)</p>`)
 
 var table = regexp.MustCompile(`(?s)<table.*?</table>`)
 
@@ -101,7 +101,7 @@ func (s *site) document(file string) error {
 		return err
 	}
 	body := table.ReplaceAllString(b.String(), `<div class="wide" tabindex="0" role="region" aria-label="Table">$0</div>`)
-	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1$2</div>`)
+	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1</div>`)
 	body = strings.ReplaceAll(body, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
 	body = strings.ReplaceAll(body, "<pre", `<pre tabindex="0"`)
 	for _, shown := range drawing.FindAllStringSubmatch(body, -1) {

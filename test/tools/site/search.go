@@ -52,6 +52,10 @@ func (s *site) search() error {
 	if err != nil {
 		return fmt.Errorf("run npm ci in test/tools/site: %w", err)
 	}
+	license, err := os.ReadFile("node_modules/minisearch/LICENSE.txt") // it must be in every copy
+	if err != nil {
+		return err
+	}
 	for _, e := range s.traces {
 		s.found = append(s.found, found{Page: e.page, Title: e.name, Part: "a trace", Text: e.purpose})
 	}
@@ -60,7 +64,7 @@ func (s *site) search() error {
 		return err
 	}
 	code, _, _ := strings.Cut(string(library), "//# sourceMappingURL")
-	if err := s.write("search.js", code+"\nconst all = "+string(index)+";\n"+part("search.js")); err != nil {
+	if err := s.write("search.js", "/* MiniSearch: "+string(license)+"*/\n"+code+"\nconst all = "+string(index)+";\n"+part("search.js")); err != nil {
 		return err
 	}
 	return s.page("search.html", "Search", "", part("search.html"))
