@@ -57,9 +57,9 @@
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver
 // uses.
 //
-// The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, and protobuf for
-// built-in types and for metadata. kubectl's get, describe, apply, create, patch, label, annotate,
-// replace, diff, wait and delete work. A strategic merge patch is taken for a merge patch, and
-// refused if it has lists. kubectl get prints the names and ages of objects, and how many values
-// ConfigMaps have. kubectl's scale, explain, logs and exec do not work.
+// The bodies of requests are JSON, YAML or protobuf. Answers are JSON, and protobuf for built-in
+// types and for metadata. kubectl's get, describe, apply, create, patch, label, annotate, replace,
+// diff, wait and delete work. A strategic merge patch is taken for a merge patch, and refused if it
+// has lists. kubectl get prints the names and ages of objects, and how many values ConfigMaps have.
+// kubectl's scale, explain, logs and exec do not work.
 package apitest
