@@ -95,8 +95,8 @@ const (
 	checkListEvery = 30 * time.Second
 
 	// If an answer is older than the question, it may come from a replica that is behind for a
-	// moment. So the machine asks once more after checkAgain. If a question names a key, the server
-	// reads its storage, which is never behind.
+	// moment. So the machine asks once more after checkAgain. A question that names a key is for
+	// exactly one version: the server reads that from its storage, which is never behind.
 	checkAgain = 5 * time.Second
 
 	// mostQuestions is how many questions are open at most. Without this limit, there would be more
