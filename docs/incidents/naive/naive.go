@@ -45,18 +45,6 @@ func lastSeen(ctx context.Context, c *client) error {
 	}
 }
 
-// Live is forgetful outside a trace: with a server on the network, and another wait before each
-// watch than a second.
-func Live(server, path string, wait time.Duration) trace.Client {
-	return &client{
-		env:  trace.Env{Server: server, Path: path},
-		http: http.Client{Transport: &http.Transport{}},
-		run:  forgetful,
-		wait: wait,
-		held: map[string]string{},
-	}
-}
-
 // forgetful does the same, and gives the version up when it is refused.
 func forgetful(ctx context.Context, c *client) error {
 	version := ""
@@ -72,6 +60,18 @@ func forgetful(ctx context.Context, c *client) error {
 		if !pause(ctx, c.wait) {
 			return ctx.Err()
 		}
+	}
+}
+
+// Live is forgetful outside a trace: with a server on the network, and another wait before each
+// watch than a second.
+func Live(server, path string, wait time.Duration) trace.Client {
+	return &client{
+		env:  trace.Env{Server: server, Path: path},
+		http: http.Client{Transport: &http.Transport{}},
+		run:  forgetful,
+		wait: wait,
+		held: map[string]string{},
 	}
 }
 
