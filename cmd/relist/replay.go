@@ -121,7 +121,7 @@ func (f *replayFlags) parse(name string) (*trace.File, trace.Program, error) {
 // foreignError says that relist has no program for a trace.
 type foreignError struct{ name, whose string }
 
-func (e *foreignError) Error() string { return e.name + " (" + e.whose + ")" }
+func (e *foreignError) Error() string { return e.name + " is " + e.whose }
 
 // traceFiles returns the files that the arguments name, in their order.
 func traceFiles(args []string) ([]string, error) {
@@ -249,11 +249,12 @@ func (r *replayed) result(name string, err error, updated bool) string {
 		r.conversation.Reset()
 	}
 	var failure *trace.Failure
+	var foreign *foreignError
 	switch {
 	case errors.As(err, &failure):
 		return fmt.Sprintf("%sFAIL %s\n%s\n", text, name, failure)
-	case errors.As(err, new(*foreignError)):
-		return fmt.Sprintf("%sskip %v\n", text, err)
+	case errors.As(err, &foreign):
+		return fmt.Sprintf("%sskip %s (%s)\n", text, name, foreign.whose)
 	case err != nil:
 		return fmt.Sprintf("%sFAIL %s\n%v\n\n", text, name, err)
 	case updated:

@@ -52,6 +52,9 @@ func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
 	if r := command(t, "replay", server); r.stdout != "skip "+server+" (for servers: apitest)\n" {
 		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
+	if r := command(t, "replay", "--svg", server); r.stderr != "relist replay: "+server+" is for servers: apitest\n" {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
 }
 
 func TestReplayVerbose(t *testing.T) {
