@@ -38,8 +38,8 @@ func (n *Network) DialSlow(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, n.Connect(ctx, server)
 }
 
-// Connect gives the listener the server's end of a connection that Dial would not make: one that
-// can be reset, say.
+// Connect gives the listener the server's end of a connection that the caller has made, for example
+// to reset it later.
 func (n *Network) Connect(ctx context.Context, server net.Conn) error {
 	select {
 	case n.conns <- server:

@@ -38,7 +38,8 @@ type Options struct {
 	// consumer's. If nil, nobody is.
 	Report func(report.Line)
 
-	// Log gets what [reflector.LogTrace] writes. If nil, nothing is logged.
+	// Log gets what [reflector.LogTrace] writes, and what the store refuses. If nil, nothing is
+	// logged.
 	Log *slog.Logger
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
