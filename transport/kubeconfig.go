@@ -315,18 +315,15 @@ func lineOf(data []byte, pointer jsontext.Pointer) string {
 	var node yamlNode
 	err := goyaml.Unmarshal(data, &node) // go.yaml.in/yaml/v2 by itself is one more requirement
 	for token := range pointer.Tokens() {
+		if err != nil || node == nil {
+			return ""
+		}
 		var items []yamlNode
 		members := map[string]yamlNode{}
-		i, notIndex := strconv.Atoi(token)
-		switch {
-		case err != nil || node == nil:
-			return ""
-		case notIndex != nil:
+		if node(&items) != nil {
 			err = node(&members)
-		default:
-			if err = node(&items); i < len(items) {
-				members[token] = items[i]
-			}
+		} else if i, _ := strconv.Atoi(token); i < len(items) { // a number, because this is an array
+			members[token] = items[i]
 		}
 		node = members[token]
 	}

@@ -163,6 +163,8 @@ func TestKubeconfigErrorsQuoteNoValue(t *testing.T) {
 		{"{\"users\": [\n  {\"user\": {\n    \"token\": 1234567\n  }}\n]}\n", "yaml: line 3: users[0].user.token is of the wrong type (number): put it in quotes"},
 		{"users:\n- user:\n    token: *swordfish\ncontexts: []\n", "line 3: an alias"},
 		{"users: swordfish", "yaml: line 1: users is of the wrong type (string)"},
+		{"users:\n- user:\n    as-user-extra: {'-1': swordfish}", "yaml: line 3: users[0].user.as-user-extra"},
+		{"users:\n- user:\n    as-user-extra: {'0': swordfish}", "yaml: line 3: users[0].user.as-user-extra"},
 		{"users: [{user: 1234567}]", "yaml: line 1: users[0].user is of the wrong type (number)"},
 		{"users: [{user: {client-key-data: '!swordfish'}}]", "yaml: line 1: users[0].user.client-key-data: illegal base64 data at input byte 0"},
 		{server("https://[::1?token=swordfish"), "the Server is not a URL"},
