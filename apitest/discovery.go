@@ -221,7 +221,7 @@ func (s *Server) groupDiscovery(req *http.Request, core bool) groupDiscoveryList
 			v.Resources = append(v.Resources, discover(r))
 			types = append(types, r.ID())
 		}
-		if _, fails := s.faults.take(req, verbDiscover, types...); fails {
+		if _, fails := s.faults.take(req, verbDiscover, "", types...); fails {
 			v.Resources, v.Freshness = []resourceDiscovery{}, "Stale"
 		}
 		g := &list.Items[len(list.Items)-1]

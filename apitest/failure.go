@@ -29,6 +29,9 @@ type Failure struct {
 	// answer, as kubectl does, see that version as Stale and without types, as if the server behind
 	// it were down.
 	Resource string
+	// Namespace limits the failure to requests in one namespace. A request for all namespaces is
+	// none.
+	Namespace string
 	// UserAgent limits the failure to requests whose User-Agent contains this text, and so to one
 	// of several clients.
 	UserAgent string
@@ -95,6 +98,8 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("count %d: want 1 or more", x.Count)
 	case x.Verb != "" && !slices.Contains(failureVerbs, x.Verb):
 		return fmt.Errorf("verb %q: want one of %s", x.Verb, strings.Join(failureVerbs, ", "))
+	case x.Namespace != "" && (x.Verb == verbDiscover || s.isClusterScoped(x.Resource)):
+		return fmt.Errorf("namespace %q: no such request is in a namespace", x.Namespace)
 	case x.Verb == verbDiscover && x.InStream:
 		return errors.New("in-stream: discovery is no stream")
 	case x.Status != 0 && (x.Status < http.StatusOK || x.Status > 599):
@@ -105,6 +110,11 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("retry after %s: want 0 or more", x.RetryAfter)
 	}
 	return s.checkResource(x.Resource)
+}
+
+func (s *Server) isClusterScoped(resource string) bool {
+	t := s.storage.tables[resource]
+	return t != nil && t.res.ClusterScoped
 }
 
 // status is what kube-apiserver says with that code, about this request.
@@ -199,7 +209,7 @@ func (s *Server) failDiscovery(w http.ResponseWriter, req *http.Request) bool {
 			return false
 		}
 	}
-	x, ok := s.faults.take(req, verbDiscover, of...)
+	x, ok := s.faults.take(req, verbDiscover, "", of...)
 	if ok {
 		s.fail(w, req, target{table: &table{res: &Resource{}}, name: path}, verbDiscover, x)
 	}

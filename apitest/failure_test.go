@@ -1,8 +1,10 @@
 package apitest
 
 import (
+	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestFailureSaysWhatKubeAPIServerSays: without a message of its own, a failure is no text that
@@ -36,4 +38,20 @@ func TestFailureSaysWhatKubeAPIServerSays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A user may lose the rights in one namespace only.
+func TestFailInOneNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.failNext(Failure{For: time.Minute, Namespace: "d", Status: http.StatusForbidden})
+		for path, want := range map[string]int{ // each request by itself
+			"/api/v1/namespaces/d/configmaps": 403, "/apis/apps/v1/namespaces/d/deployments/web": 403,
+			"/api/v1/namespaces/e/configmaps": 200, "/api/v1/configmaps": 200, "/api/v1/namespaces": 200, "/apis": 200,
+		} {
+			if got := f.get(path).code; got != want {
+				t.Errorf("%s: %d, want %d", path, got, want)
+			}
+		}
+	})
 }

@@ -90,9 +90,10 @@ var faultSwitches = []faultSwitch{
 		s.GoAway(q.number("requests"))
 		return counted(q.number("requests"), "request", "requests"), nil
 	}},
-	{"fail", "?count=1&for=0s&verb=list&resource=pods&user-agent=&status=500&reason=&message=&retry-after=0s&in-stream=false&raw=&content-type=", "answer the next requests, or all for a time, with a status, or with raw bytes", func(s *Server, q query) (string, error) {
+	{"fail", "?count=1&for=0s&verb=list&resource=pods&namespace=&user-agent=&status=500&reason=&message=&retry-after=0s&in-stream=false&raw=&content-type=", "answer the next requests, or all for a time, with a status, or with raw bytes", func(s *Server, q query) (string, error) {
 		f := Failure{
-			Count: q.number("count"), For: q.duration("for"), Verb: q.Get("verb"), Resource: q.Get("resource"), UserAgent: q.Get("user-agent"),
+			Count: q.number("count"), For: q.duration("for"), Verb: q.Get("verb"), Resource: q.Get("resource"),
+			Namespace: q.Get("namespace"), UserAgent: q.Get("user-agent"),
 			Status: q.number("status"), ContentType: q.Get("content-type"), Reason: metav1.StatusReason(q.Get("reason")), Message: q.Get("message"),
 			RetryAfter: q.duration("retry-after"), InStream: q.flag("in-stream"),
 		}
@@ -321,7 +322,7 @@ func (f *faults) describe() []string {
 			line += " for " + x.until.Sub(now).Round(time.Millisecond).String()
 		}
 		line += fmt.Sprintf(" with %d", x.Status)
-		for _, limit := range [][2]string{{"verb", x.Verb}, {"resource", x.Resource}, {"user-agent", x.UserAgent}} {
+		for _, limit := range [][2]string{{"verb", x.Verb}, {"resource", x.Resource}, {"namespace", x.Namespace}, {"user-agent", x.UserAgent}} {
 			if limit[1] != "" {
 				line += fmt.Sprintf(" %s=%q", limit[0], limit[1])
 			}

@@ -22,7 +22,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 			"freeze?replica=b", "route?replica=b", "unfreeze?replica=b", "compact", "expire-continue", "cut?next=1&after=3", "end",
 			"inject?raw=" + url.QueryEscape("{}"), "stall", "resume", "goaway", "drop?type=ADDED", "swallow?what=bookmarks",
 			"swallow?what=initial-events-end&on=false", "restore?resourceVersion=" + rv, "clear", "half-open", "bookmarks?period=5s",
-			"cut?lists=true&next=2&after=9", "rewrite?name=a&patch=" + url.QueryEscape(`{"data":5}`), "fail?verb=get&for=1h&user-agent=x",
+			"cut?lists=true&next=2&after=9", "rewrite?name=a&patch=" + url.QueryEscape(`{"data":5}`), "fail?verb=get&for=1h&namespace=d&user-agent=x",
 			"fail?verb=list&status=503&retry-after=1s",
 		} {
 			if a := f.do(http.MethodPost, faultsPath+path, ""); a.code != http.StatusOK {
@@ -30,7 +30,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 			}
 		}
 		help = f.get(faultsPath).body
-		for _, want := range []string{"rewrite 1 event\n", "cut the next 2 lists\n", `fail for 1h0m0s with 500 verb="get" user-agent="x"`, "swallow bookmarks\n"} {
+		for _, want := range []string{"rewrite 1 event\n", "cut the next 2 lists\n", `fail for 1h0m0s with 500 verb="get" namespace="d" user-agent="x"`, "swallow bookmarks\n"} {
 			if want == "swallow bookmarks\n" == strings.Contains(help, want) { // that was cleared
 				t.Errorf("what is in effect has %q: %s", want, help)
 			}
@@ -60,22 +60,24 @@ func TestFaultsOverHTTPRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		for path, want := range map[string]string{ // each request by itself
-			"fail?verb=wach":       `fail the next requests: verb "wach": want one of list, watch`,
-			"fail?resource=svcs":   `fail the next requests: resource "svcs": the server has none`,
-			"fail?verbs=list":      `fail has no parameter "verbs": want content-type, count, for, in-stream, message, raw, reason, resource, retry-after, status, user-agent, verb`,
-			"fail?in-stream=maybe": "in-stream=maybe: want true or false",
-			"fail?retry-after=1":   "retry-after=1: want a duration such as 5s",
-			"fail?count=1&count=2": "count is given more than once",
-			"stall?now=true":       `stall has no parameters, and so no "now"`,
-			"compact?resource=cm":  `compact a window: resources "cm" not found`,
-			"end?resource=cm":      `end watches: resource "cm": the server has none of this name; write it as "pods" or "deployments.apps"`,
-			"cut?resource=cm":      `cut watches or lists: resource "cm": the server has none`,
-			"cut?after=x":          "after=x: want a whole number, 0 or more",
-			"cut?after=-1":         "after=-1: want a whole number, 0 or more",
-			"refuse?for=0s":        "for=0s: want more than zero",
-			"fail?for=1":           "for=1: want a duration such as 5s",
-			"rewrite?patch=5":      "patch=5: want a JSON object: ",
-			"rewrite?patch=%7B%7D": "rewrite events: no patch",
+			"fail?verb=wach":                              `fail the next requests: verb "wach": want one of list, watch`,
+			"fail?resource=svcs":                          `fail the next requests: resource "svcs": the server has none`,
+			"fail?resource=nodes&namespace=d":             `fail the next requests: namespace "d": no such request is in a namespace`,
+			"fail?verb=discover&namespace=d":              `fail the next requests: namespace "d": no such request is in a namespace`,
+			"fail?verbs=list":                             `fail has no parameter "verbs": want content-type, count, for, in-stream, message, namespace, raw, reason, resource, retry-after, status, user-agent, verb`,
+			"fail?in-stream=maybe":                        "in-stream=maybe: want true or false",
+			"fail?retry-after=1":                          "retry-after=1: want a duration such as 5s",
+			"fail?count=1&count=2":                        "count is given more than once",
+			"stall?now=true":                              `stall has no parameters, and so no "now"`,
+			"compact?resource=cm":                         `compact a window: resources "cm" not found`,
+			"end?resource=cm":                             `end watches: resource "cm": the server has none of this name; write it as "pods" or "deployments.apps"`,
+			"cut?resource=cm":                             `cut watches or lists: resource "cm": the server has none`,
+			"cut?after=x":                                 "after=x: want a whole number, 0 or more",
+			"cut?after=-1":                                "after=-1: want a whole number, 0 or more",
+			"refuse?for=0s":                               "for=0s: want more than zero",
+			"fail?for=1":                                  "for=1: want a duration such as 5s",
+			"rewrite?patch=5":                             "patch=5: want a JSON object: ",
+			"rewrite?patch=%7B%7D":                        "rewrite events: no patch",
 			"rewrite?resource=svcs&patch=%7B%22a%22:1%7D": `rewrite events: resource "svcs": the server has none`,
 			"rewrite?type=added&patch=%7B%22a%22:1%7D":    `rewrite events: type "added": want ADDED`,
 			"bookmarks?period=often":                      "period=often: want a duration",

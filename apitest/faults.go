@@ -144,9 +144,9 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take returns the failure for a request that concerns these types, and counts it. It returns false
-// if no failure matches.
-func (f *faults) take(req *http.Request, verb string, types ...string) (Failure, bool) {
+// take returns the failure for a request in a namespace that concerns these types, and counts it. It
+// returns false if no failure matches.
+func (f *faults) take(req *http.Request, verb, namespace string, types ...string) (Failure, bool) {
 	if spared(req) {
 		return Failure{}, false
 	}
@@ -156,7 +156,7 @@ func (f *faults) take(req *http.Request, verb string, types ...string) (Failure,
 	f.failures = slices.DeleteFunc(f.failures, func(x *Failure) bool { return x.over(now) })
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
 		return (x.Verb == "" && verb != verbDiscover || isVerb(x.Verb, req, verb)) && (x.Resource == "" || slices.Contains(types, x.Resource)) &&
-			strings.Contains(req.UserAgent(), x.UserAgent)
+			(x.Namespace == "" || x.Namespace == namespace) && strings.Contains(req.UserAgent(), x.UserAgent)
 	})
 	if i < 0 {
 		return Failure{}, false

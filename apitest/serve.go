@@ -54,7 +54,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 	if !s.faults.awaitRelease(req, v) {
 		panic(http.ErrAbortHandler) // the client is gone, or the server is closed
 	}
-	if x, ok := s.faults.take(req, v, t.table.res.ID()); ok {
+	if x, ok := s.faults.take(req, v, t.namespace, t.table.res.ID()); ok {
 		s.fail(w, req, t, v, x)
 		return
 	}
