@@ -55,8 +55,8 @@ func (c *cluster) shop(write func(resource string, obj map[string]any) (string, 
 }
 
 // written waits for a write that is answered with a status and after which the ConfigMap has data.
-// Others may come before: the controller writes once more if it looks at a Shop before it has seen
-// its own write.
+// Others may come before: the controller's cache may lack what the test has just written, and the
+// server refuses a write from an old state.
 func (c *cluster) written(status, data string) {
 	c.t.Helper()
 	var all []string
