@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,12 +50,12 @@ func TestInvalid(t *testing.T) {
 		c.replica("only")
 		c.shop("corner.shop", 8080)
 		c.after(10*time.Minute, "corner.shop", "Invalid 1 none none")
-		c.has("422", c.refused...)
+		c.wasRefused("422")
 
 		c.must("", c.FailNext(apitest.Failure{Verb: "patch", Resource: "shops.example.com", Status: http.StatusInternalServerError}))
 		c.shop("corner.shop", 9090)
 		c.after(10*time.Minute, "corner.shop", "Invalid 2 none none")
-		c.has("422, 422, 422", c.refused...)
+		c.wasRefused("422, 422, 422")
 	})
 }
 
@@ -63,7 +64,9 @@ type cluster struct {
 	*apitest.Server
 	t        *testing.T
 	listener *apitest.Listener
-	refused  []string // the answers to creations that failed
+
+	mu      sync.Mutex // guards what follows, because several requests may be logged at once
+	refused []string   // the answers to creations that failed
 }
 
 func inCluster(t *testing.T, test func(c *cluster)) {
@@ -74,6 +77,8 @@ func inCluster(t *testing.T, test func(c *cluster)) {
 			Resources: append(apitest.DefaultResources(), shop),
 			Log: func(r apitest.LoggedRequest) {
 				if r.Method == http.MethodPost && r.Status >= http.StatusBadRequest {
+					c.mu.Lock()
+					defer c.mu.Unlock()
 					c.refused = append(c.refused, fmt.Sprint(r.Status))
 				}
 			},
@@ -125,7 +130,8 @@ func (c *cluster) shop(name string, port int) {
 }
 
 // after waits, and compares the condition of a Shop and its generation, the port of its Service,
-// and its entry.
+// and its entry. Virtual time goes on when every goroutine waits, so the operator has done all that
+// was due. A test that reads a variable of the program's goroutines also calls synctest.Wait.
 func (c *cluster) after(d time.Duration, name, want string) {
 	c.t.Helper()
 	<-time.After(d)
@@ -173,6 +179,13 @@ func (c *cluster) has(want string, got ...string) {
 	if have := strings.Join(got, ", "); have != want {
 		c.t.Errorf("there is %q, want %q", have, want)
 	}
+}
+
+func (c *cluster) wasRefused(want string) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.has(want, c.refused...)
 }
 
 func (c *cluster) ready(op *operator) {
