@@ -143,8 +143,11 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 	}
 	l.mu.Unlock()
 	if f != nil && f.told != nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "relist: reconcile recovered", slog.String("key", key),
-			slog.Duration("after", time.Since(f.since).Round(time.Millisecond)), slog.Int("failures", failures))
+		attrs := []slog.Attr{slog.String("key", key), slog.Duration("after", time.Since(f.since).Round(time.Millisecond))}
+		if failures > 0 { // otherwise the key has only waited
+			attrs = append(attrs, slog.Int("failures", failures))
+		}
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "relist: reconcile recovered", attrs...)
 	}
 }
 
@@ -160,8 +163,11 @@ func (c *running) during(ctx context.Context, cache writes.Cache, key string, la
 			case <-time.After(waitReport):
 				late.Add(1)
 				level, _, more := c.failures.record(key, "waits for "+cache.Name())
-				c.failures.tell(ctx, level, more, "relist: reconcile waits for a cache",
-					slog.String("key", key), slog.String("cache", cache.Name()), slog.Any("error", cache.Failing()))
+				attrs := []slog.Attr{slog.String("key", key), slog.String("cache", cache.Name())}
+				if err := cache.Failing(); err != nil { // otherwise its watch is slow
+					attrs = append(attrs, slog.Any("error", err))
+				}
+				c.failures.tell(ctx, level, more, "relist: reconcile waits for a cache", attrs...)
 				if <-done && late.Add(-1) == 0 && c.queue.Failures(key) == 0 {
 					c.failures.succeeded(ctx, key, 0)
 				}

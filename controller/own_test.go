@@ -193,7 +193,9 @@ func TestLongWaitEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if log := c.logged(); !strings.Contains(log, `msg="relist: reconcile recovered" key=a/counter after=15s failures=0`) {
+		log := c.logged() // neither says what there was not
+		if !strings.Contains(log, `msg="relist: reconcile waits for a cache" key=a/counter cache=configmaps`+"\n") ||
+			!strings.Contains(log, `msg="relist: reconcile recovered" key=a/counter after=15s`+"\n") {
 			t.Error(log)
 		}
 	})
