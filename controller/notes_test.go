@@ -3,6 +3,7 @@ package controller
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -170,11 +171,13 @@ func TestManyUnansweredWrites(t *testing.T) {
 // slow is a cache that lists for some time.
 type slow struct {
 	hung
-	name string
-	took time.Duration
+	name    string
+	took    time.Duration
+	failing error
 }
 
-func (s slow) Name() string { return s.name }
+func (s slow) Name() string   { return s.name }
+func (s slow) Failing() error { return s.failing }
 
 func (s slow) Relist(ctx context.Context) error {
 	select {
@@ -206,9 +209,9 @@ func loggedIn(t *testing.T, f func(ctx context.Context, c *running)) string {
 func TestSeveralLateCaches(t *testing.T) {
 	got := loggedIn(t, func(ctx context.Context, c *running) {
 		m := newModel(worlds[0])
-		_ = c.catchUp(ctx, []goal{{cache: slow{hung{m}, "pods", 20 * time.Second}}, {cache: slow{hung{m}, "nodes", 40 * time.Second}}})
+		_ = c.catchUp(ctx, []goal{{cache: slow{hung{m}, "pods", 20 * time.Second, nil}}, {cache: slow{hung{m}, "nodes", 40 * time.Second, errors.New("away")}}})
 	})
-	for _, want := range []string{"cache=pods", "cache=nodes", `msg="relist: reconcile recovered" key="" after=31s`} {
+	for _, want := range []string{"cache=pods\n", "cache=nodes error=away\n", `msg="relist: reconcile recovered" key="" after=31s`} {
 		if strings.Count(got, want) != 1 || strings.Count(got, "\n") != 3 {
 			t.Errorf("want %s, logged\n%s", want, got)
 		}
@@ -220,7 +223,7 @@ func TestTermThatDoesNotBegin(t *testing.T) {
 	got := loggedIn(t, func(ctx context.Context, c *running) {
 		for range 2 {
 			ctx, end := context.WithTimeout(ctx, 15*time.Second)
-			parts := func() []writes.Cache { return []writes.Cache{slow{hung{newModel(worlds[0])}, "pods", time.Hour}} }
+			parts := func() []writes.Cache { return []writes.Cache{slow{hung{newModel(worlds[0])}, "pods", time.Hour, nil}} }
 			_ = c.term(ctx, 1, []Source{{parts: parts}})
 			end()
 		}
