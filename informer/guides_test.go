@@ -405,23 +405,30 @@ func Example_waitFor() {
 }
 
 func Example_checkpoint() {
-	namespaceResource := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	_ = func(ctx context.Context, client *transport.Client, pods source.ListWatcher[*Pod]) error {
-		namespaces, err := listwatch.New(client, namespaceResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
-		if err != nil {
-			return err
-		}
-		_, kubeSystem, err := namespaces.Get(ctx, metav1.NamespaceSystem) // needs the right to get this namespace
-		if err != nil {
-			return err
-		}
+	_ = func(ctx context.Context, group *informer.Group, mux *http.ServeMux, pods source.ListWatcher[*Pod]) error {
 		cache := informer.New(pods, informer.Options[*Pod]{
-			Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: string(kubeSystem.UID)}),
+			Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: "shop-europe"}), // a name that you choose
 		})
 		_ = func() {
 			<-cache.Loaded() // the store has the saved objects, however old, or no version if there was no copy
 			<-cache.Synced() // the server has resumed the watch, and has the newest of these objects; or a list has come
 		}
+		var ready atomic.Bool
+		go func() {
+			select {
+			case <-cache.Loaded():
+			case <-ctx.Done():
+				return
+			}
+			noCopy := cache.Store().ResourceVersion() == ""
+			ready.Store(!noCopy || cache.WaitForSync(ctx) == nil)
+		}()
+		mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+			if !ready.Load() {
+				http.Error(w, "neither a saved copy nor a list", http.StatusServiceUnavailable)
+			}
+		})
+		mux.Handle("GET /livez", group.Handler())
 		return cache.Run(ctx)
 	}
 }
