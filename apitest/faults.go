@@ -144,8 +144,8 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take returns the failure for a request in a namespace that concerns these types, and counts it. It
-// returns false if no failure matches.
+// take returns the failure for a request in a namespace that concerns these types, and counts it.
+// If no failure matches, it returns false.
 func (f *faults) take(req *http.Request, verb, namespace string, types ...string) (Failure, bool) {
 	if spared(req) {
 		return Failure{}, false
