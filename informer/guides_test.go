@@ -425,7 +425,7 @@ func Example_checkpoint() {
 		}()
 		mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 			if !ready.Load() {
-				http.Error(w, "neither a saved copy nor a list", http.StatusServiceUnavailable)
+				http.Error(w, "no objects yet", http.StatusServiceUnavailable)
 			}
 		})
 		mux.Handle("GET /livez", group.Handler())
