@@ -93,12 +93,13 @@ func isVerb(verb string, req *http.Request, v string) bool {
 }
 
 func (s *Server) checkFailure(x Failure) error {
+	of := s.storage.tables[x.Resource] // nil without a resource
 	switch {
 	case x.Count < 0:
 		return fmt.Errorf("count %d: want 1 or more", x.Count)
 	case x.Verb != "" && !slices.Contains(failureVerbs, x.Verb):
 		return fmt.Errorf("verb %q: want one of %s", x.Verb, strings.Join(failureVerbs, ", "))
-	case x.Namespace != "" && (x.Verb == verbDiscover || s.isClusterScoped(x.Resource)):
+	case x.Namespace != "" && (x.Verb == verbDiscover || of != nil && of.res.ClusterScoped):
 		return fmt.Errorf("namespace %q: no such request is in a namespace", x.Namespace)
 	case x.Verb == verbDiscover && x.InStream:
 		return errors.New("in-stream: discovery is no stream")
@@ -110,11 +111,6 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("retry after %s: want 0 or more", x.RetryAfter)
 	}
 	return s.checkResource(x.Resource)
-}
-
-func (s *Server) isClusterScoped(resource string) bool {
-	t := s.storage.tables[resource]
-	return t != nil && t.res.ClusterScoped
 }
 
 // status is what kube-apiserver says with that code, about this request.
