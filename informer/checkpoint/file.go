@@ -24,11 +24,11 @@ import (
 
 // Options of a [File]. The zero value is ready.
 type Options struct {
-	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The
-	// method Get of a listwatch.Client of namespaces returns it. If Cluster is empty, only the URL
-	// of the server tells clusters apart, and programs inside of a cluster use the same URL in
-	// every cluster. Then the reflector finds out that a copy is of another cluster, because the
-	// newest object of the copy does not exist.
+	// Cluster identifies the cluster: a name that you choose, or the UID of its namespace
+	// kube-system, which takes a request and a right. If Cluster is empty, only the URL of the
+	// server tells clusters apart, and programs inside of a cluster use the same URL in every
+	// cluster. Then the reflector finds out that a copy is of another cluster, because the newest
+	// object of the copy does not exist.
 	Cluster string
 
 	// Version is chosen by the program. A file with another Version is not used. Change it if the
