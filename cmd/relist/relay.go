@@ -113,7 +113,7 @@ func (f *relayFlags) check() error {
 	case (f.cert == "") != (f.key == ""):
 		return cli.Usage("--tls-cert and --tls-key belong together")
 	case f.cert == "" && !loopback:
-		return cli.Usage("--listen %s without --tls-cert: readers' tokens would be sent in the clear; give a certificate, or listen on 127.0.0.1", f.listen)
+		return cli.Usage("--listen %s without --tls-cert: readers' tokens would be sent in the clear; give a certificate (127.0.0.1 needs none, but kubectl sends no token over http)", f.listen)
 	case f.clientCA != "" && f.cert == "":
 		return cli.Usage("--client-ca needs --tls-cert")
 	case f.anonymous && !loopback:
@@ -162,8 +162,11 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if f.verify == 0 {
 		opts.VerifyEvery = -1
 	}
-	opts.OnProblem = func(err error) { cli.Complain(stderr, "relist: %s\n", cli.OneLine(err)) }
 	logger := cli.NewLog(stderr, slog.LevelInfo)
+	opts.OnProblem = func(err error) { logger.Warn("relist: problem of the relay", "error", err) }
+	opts.OnRestored = func(resource discovery.Resource, objects int, version string) {
+		logger.Info("relist: begins with a saved copy", "resource", resource.GroupResource(), "objects", objects, "resourceVersion", version)
+	}
 	opts.Trace = func(discovery.Resource) *reflector.Trace { return reflector.LogTrace(logger) }
 	f.AllNamespaces = true
 	for _, name := range names {

@@ -16,7 +16,8 @@ func TestRelay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := start(t, "relay", "cm,pods", "--server", url, "--anonymous", "--listen", "127.0.0.1:0", "--dir", t.TempDir())
+	dir := t.TempDir()
+	p := start(t, "relay", "cm,pods", "--server", url, "--anonymous", "--listen", "127.0.0.1:0", "--dir", dir)
 	p.await("serving http://")
 	front := strings.TrimSpace(strings.TrimPrefix(p.out.String(), "serving "))
 	r := command(t, "mirror", "cm", "-A", "--server", front, "--exit-on-sync", "-o", "json")
@@ -27,6 +28,9 @@ func TestRelay(t *testing.T) {
 	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
+	p = start(t, "relay", "cm,pods", "--server", url, "--anonymous", "--listen", "127.0.0.1:0", "--dir", dir)
+	p.errors.Await(t, `msg="relist: begins with a saved copy" resource=configmaps objects=2`)
+	p.interrupt()
 }
 
 // TestRelayIsCareful has flags that would show objects, or tokens, to others than those who may see

@@ -64,6 +64,10 @@ type Options struct {
 	// Cache configures the cache of each resource.
 	Cache watchcache.Options
 
+	// OnRestored is told that a resource begins with the objects of a saved window, up to a version.
+	// It may be nil.
+	OnRestored func(resource discovery.Resource, objects int, version string)
+
 	// Trace returns the functions that are told what the reflector of a resource does. It may be
 	// nil, and may return nil.
 	Trace func(discovery.Resource) *reflector.Trace
@@ -218,9 +222,11 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	case r.opts.PassOn:
 		return r.passOn(w, req, user)
 	case u != nil:
-		return apierrors.NewMethodNotSupported(u.GroupResource(), strings.ToLower(req.Method))
+		refused := apierrors.NewMethodNotSupported(u.GroupResource(), strings.ToLower(req.Method))
+		refused.ErrStatus.Message += " by this relay: send it to the API server itself, which a relay with --pass-on does"
+		return refused
 	}
-	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only lists and watches of "+r.served()+"; send other requests to the API server itself"))
+	return apierrors.NewForbidden(noResource, "", errors.New("this relay serves only get, list and watch of "+r.served()+"; send other requests to the API server itself"))
 }
 
 // errUnknown is what a reader gets if nobody can say who it is. It does not tell a stranger why.

@@ -376,7 +376,7 @@ func TestServerIsAway(t *testing.T) {
 		if now.code != http.StatusOK || err != nil || age < 119 || age > 121 {
 			t.Errorf("after two minutes: %+v", now)
 		}
-		if now := r.get("/readyz"); now.code != http.StatusOK || now.body != "pods ok, 2m0s old\n" {
+		if now := r.get("/readyz"); now.code != http.StatusOK || now.body != "pods ok, 2m0s old; requests to the API server have failed for 2m0s: the log says why\n" {
 			t.Errorf("after two minutes: %+v", now)
 		}
 		for _, query := range []string{"", "?watch=true", "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {

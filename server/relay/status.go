@@ -42,7 +42,7 @@ func (r *Relay) Status() Status {
 }
 
 // serveReady answers 200 if every resource that the upstream has can be read, and says of each how
-// old it is. It says nothing of objects, because everyone may ask.
+// old it is. It says nothing of objects, and not why requests fail, because everyone may ask.
 func (r *Relay) serveReady(w http.ResponseWriter) {
 	var text strings.Builder
 	ready := true
@@ -51,15 +51,19 @@ func (r *Relay) serveReady(w http.ResponseWriter) {
 			_, _ = fmt.Fprintf(&text, "%s not found at the API server\n", u.GroupResource()) // so the relay serves what the server does
 			continue
 		}
-		age := u.reflector.Status().Staleness(time.Now())
-		state := "ok"
+		status, now := u.reflector.Status(), time.Now()
+		age := status.Staleness(now)
+		state := fmt.Sprintf("ok, %s old", age.Round(time.Second))
 		switch {
 		case u.cache.Version() == 0:
 			ready, state = false, "not listed yet"
 		case r.opts.MaxStaleness > 0 && age > r.opts.MaxStaleness:
-			ready, state = false, "too old"
+			ready, state = false, fmt.Sprintf("too old, %s old", age.Round(time.Second))
 		}
-		_, _ = fmt.Fprintf(&text, "%s %s, %s old\n", u.GroupResource(), state, age.Round(time.Second)) // a Builder never fails
+		if since, err := status.Failing(); err != nil {
+			state += fmt.Sprintf("; requests to the API server have failed for %s: the log says why", now.Sub(since).Round(time.Second))
+		}
+		_, _ = fmt.Fprintf(&text, "%s %s\n", u.GroupResource(), state) // a Builder never fails
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !ready {

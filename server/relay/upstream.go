@@ -71,6 +71,9 @@ func (u *upstream) run(ctx context.Context, opts *Options) error {
 	if h.Point.Version != "" {
 		u.reflector.StartAt(h.Point) // before readers can get the states, so that they learn how old these are
 		_ = u.cache.Restore(log)     // every object of a file has a name
+		if opts.OnRestored != nil {
+			opts.OnRestored(u.Resource, u.cache.Len(), h.Point.Version)
+		}
 	}
 	var saving sync.WaitGroup
 	saving.Go(func() { u.keepSaved(ctx, opts) })
