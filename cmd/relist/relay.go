@@ -49,8 +49,9 @@ func newRelay() *cobra.Command {
 		Short: "Serve one watch of a cluster to many readers",
 		Long: `Watch resources once, and serve lists and watches of them to any number of
 readers, as the API server would, until Ctrl-C. Readers are programs that use
-the Kubernetes API: kubectl, client-go, relist, and clients in any language.
-They give the address of the relay as that of their server.
+the Kubernetes API: client-go, relist, and clients in any language. They give
+the address of the relay as that of their server. Each kubectl get goes on to
+the API server, because it asks for the most recent state.
 
 Lists and watches at a resourceVersion come from the relay's cache. Reads of the
 most recent state, of one object without a resourceVersion, and in forms other
