@@ -99,7 +99,7 @@ func streams(now time.Time) []database.Stream {
 	}
 	return []database.Stream{
 		{
-			Table: "configmaps", Rows: 3, CurrentAt: now.Add(-time.Minute), Committed: now.Add(-time.Second), History: true, Gaps: 1,
+			Table: "configmaps", Rows: 3, CurrentAt: now.Add(-time.Minute), Committed: now.Add(-time.Second), History: true, Gaps: 1, Lists: 1,
 			State: durable.State{Epoch: 1, Point: reflector.Point{Version: "7"}, Stream: durable.Stream{Cluster: "u-1", Version: "v1", Resource: "configmaps"}},
 		},
 		{
@@ -130,10 +130,10 @@ func TestStatusScreen(t *testing.T) {
   resource     configmaps, version v1
   cluster      u-1
   rows         3
-  version      7, since 1m0s ago
+  version      7, written 1m0s ago
   last commit  1s ago
   unsure       0
-  history      configmaps_history, 1 gap
+  history      configmaps_history, 1 gap, 1 by a list
   opened       1 time
 
 deployments_apps
@@ -142,7 +142,7 @@ deployments_apps
   labels       app=web
   fields       metadata.name=x
   rows         2
-  version      9, since 1h0m0s ago
+  version      9, written 1h0m0s ago
   last commit  2h0m0s ago
   unsure       112
                a/a
@@ -173,10 +173,10 @@ pods
   resource     pods, version v1
   cluster      u-1
   rows         4
-  version      (none) since 1m0s ago: rows are of different times, and some may be missing
+  version      (none), and none was written since 1m0s ago: rows are of different times, and some may be missing
   last commit  8760h0m0s from now (a clock is wrong)
   unsure       0
-  history      pods_history, off: the states that it has as present may have ended; 2 gaps
+  history      pods_history, off: the states that it has as present may have ended; 2 gaps, 0 by a list
   opened       2 times
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -231,7 +231,7 @@ func TestStatusOfAFile(t *testing.T) {
 	w := newWorld(t, 2)
 	w.once("--label", "east", "--history", "1h")
 	r := command(t, "status", "sqlite:"+w.file)
-	for _, want := range []string{"configmaps\n", "  cluster      east, ", "  rows         2\n", "  version      4, since ", "  history      configmaps_history, 1 gap\n"} {
+	for _, want := range []string{"configmaps\n", "  cluster      east, ", "  rows         2\n", "  version      4, written ", "  history      configmaps_history, 1 gap, 1 by a list\n"} {
 		if r.status != cli.ExitOK || !strings.Contains(r.stdout, want) {
 			t.Errorf("status %d, %q is not in\n%s%s", r.status, want, r.stdout, r.stderr)
 		}

@@ -85,11 +85,11 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 	add("rows", "%d", s.Rows)
 	switch {
 	case point.Version != "":
-		add("version", "%s, since %s", report.Word(point.Version), ago(now, s.CurrentAt))
+		add("version", "%s, written %s", report.Word(point.Version), ago(now, s.CurrentAt))
 	case s.CurrentAt.IsZero():
 		add("version", "(none): the first list is not whole; rows may be missing")
 	default:
-		add("version", "(none) since %s: rows are of different times, and some may be missing", ago(now, s.CurrentAt))
+		add("version", "(none), and none was written since %s: rows are of different times, and some may be missing", ago(now, s.CurrentAt))
 	}
 	add("last commit", "%s", ago(now, s.Committed))
 	add("unsure", "%d", unsure(point))
@@ -108,9 +108,9 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 	}
 	switch {
 	case s.History && s.Off:
-		add("history", "%s_history, off: the states that it has as present may have ended; %s", s.Table, count(int(s.Gaps), "gap"))
+		add("history", "%s_history, off: the states that it has as present may have ended; %s, %d by a list", s.Table, count(int(s.Gaps), "gap"), s.Lists)
 	case s.History:
-		add("history", "%s_history, %s", s.Table, count(int(s.Gaps), "gap"))
+		add("history", "%s_history, %s, %d by a list", s.Table, count(int(s.Gaps), "gap"), s.Lists)
 	}
 	add("opened", "%s", count(int(s.State.Epoch), "time"))
 	return rows

@@ -185,7 +185,7 @@ func TestCommandOutputs(t *testing.T) {
 	if status, out, _ := c.run("query", c.db, "-o", "csv"); status != 0 || !strings.HasPrefix(out, "table,cluster,rows,version,unsure,age\r\nconfigmaps,\"\",1,3,0,") {
 		t.Errorf("status %d, %q", status, out)
 	}
-	if status, out, _ := c.run("status", c.db); status != 0 || !strings.Contains(out, "  rows         1\n") || !strings.Contains(out, "  version      3, since ") {
+	if status, out, _ := c.run("status", c.db); status != 0 || !strings.Contains(out, "  rows         1\n") || !strings.Contains(out, "  version      3, written ") {
 		t.Errorf("status %d, %q", status, out)
 	}
 	for statement, want := range map[string]string{

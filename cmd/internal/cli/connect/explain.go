@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/discovery"
 )
 
 // Explain turns the error of a first request into one line that says what is wrong and
@@ -42,6 +43,7 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 		return adviceForStatus(err, server, int(status.Status().Code), status.Status().Message)
 	}
 	var (
+		unknown   *discovery.NotFoundError
 		dns       *net.DNSError
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError
@@ -51,6 +53,8 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 	)
 	_, proxy, atProxy := strings.Cut(err.Error(), "TLS with the proxy ")
 	switch {
+	case errors.As(err, &unknown) && len(unknown.Near) == 0:
+		return fmt.Sprintf("%v; kubectl api-resources lists those that it has: is a CRD not installed?", err)
 	case atProxy: // before the cases that would be about the server
 		return fmt.Sprintf("cannot reach %s: TLS with the proxy %s: check the address of the proxy, and whether it is an http:// one (HTTPS_PROXY, or proxy-url in the kubeconfig)", server, proxy)
 	case errors.Is(err, transport.ErrCleartext):

@@ -108,6 +108,7 @@ type Stream struct {
 	History   bool
 	Off       bool  // the copy is kept without its history now
 	Gaps      int64 // of the history
+	Lists     int64 // those of the gaps in which states may be missing
 }
 
 // Reader reads a database, and cannot write.

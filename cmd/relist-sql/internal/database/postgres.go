@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -32,7 +33,7 @@ type postgresDB struct{ db *postgres.DB }
 func openPostgres(ctx context.Context, p Place) (DB, error) {
 	db, err := postgres.Open(ctx, p.url, postgres.Options{Schema: p.Schema})
 	if err != nil {
-		return nil, err
+		return nil, reach(err)
 	}
 	return &postgresDB{db}, nil
 }
@@ -85,9 +86,17 @@ func readPostgres(ctx context.Context, p Place) (Reader, error) {
 	config.RuntimeParams["search_path"] = pgx.Identifier{p.Schema}.Sanitize() + ", public"
 	conn, err := postgres.Connect(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, reach(fmt.Errorf("postgres: %w", err))
 	}
 	return &postgresReader{conn, p.Schema}, nil
+}
+
+// reach says what to do if nobody listens.
+func reach(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w; start PostgreSQL, or correct the host and the port in the URL", err)
+	}
+	return err
 }
 
 func (r *postgresReader) Close() error { return r.conn.Close(context.Background()) }
@@ -204,7 +213,8 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 	rows, err := tx.Query(ctx, strings.NewReplacer("$S", name("relist_state"), "$G", name("relist_gaps")).Replace(`
 		SELECT s.table_name, s.cluster, s.epoch, s.version, s.current_at, s.committed, s.state::text,
 			to_regclass(quote_ident($1) || '.' || quote_ident(s.table_name || '_history')) IS NOT NULL, NOT s.recorded,
-			(SELECT count(*) FROM $G g WHERE g.table_name = s.table_name AND g.cluster = s.cluster)
+			(SELECT count(*) FROM $G g WHERE g.table_name = s.table_name AND g.cluster = s.cluster),
+			(SELECT count(*) FROM $G g WHERE g.table_name = s.table_name AND g.cluster = s.cluster AND g.kind = 'list')
 		FROM $S s ORDER BY s.table_name COLLATE "C", s.cluster COLLATE "C"`), r.schema)
 	if err != nil {
 		return nil, r.explain(ctx, tx, err)
@@ -213,7 +223,7 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 	var state []byte
 	var epoch int64
 	var version string
-	_, err = pgx.ForEachRow(rows, []any{&one.Table, &one.Label, &epoch, &version, &one.CurrentAt, &one.Committed, &state, &one.History, &one.Off, &one.Gaps}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&one.Table, &one.Label, &epoch, &version, &one.CurrentAt, &one.Committed, &state, &one.History, &one.Off, &one.Gaps, &one.Lists}, func() error {
 		if err := json.Unmarshal(state, &one.State); err != nil {
 			return fmt.Errorf("relist_state.state of %s: %w", one.Table, err)
 		}

@@ -213,9 +213,10 @@ func (r *sqliteReader) Streams(ctx context.Context) (streams []Stream, err error
 	var bad error
 	err = r.each(`SELECT table_name, cluster, epoch, version, current_at, committed, state,
 			(SELECT count(*) FROM sqlite_schema WHERE name = table_name || '_history'),
-			(SELECT count(*) FROM relist_gaps g WHERE g.table_name = s.table_name AND g.cluster = s.cluster), NOT recorded
+			(SELECT count(*) FROM relist_gaps g WHERE g.table_name = s.table_name AND g.cluster = s.cluster), NOT recorded,
+			(SELECT count(*) FROM relist_gaps g WHERE g.table_name = s.table_name AND g.cluster = s.cluster AND g.kind = 'list')
 		FROM relist_state s ORDER BY table_name, cluster`, func(s *driver.Stmt) {
-		one := Stream{Table: s.ColumnText(0), Label: s.ColumnText(1), History: s.ColumnInt(7) > 0, Gaps: s.ColumnInt64(8), Off: s.ColumnBool(9)}
+		one := Stream{Table: s.ColumnText(0), Label: s.ColumnText(1), History: s.ColumnInt(7) > 0, Gaps: s.ColumnInt64(8), Off: s.ColumnBool(9), Lists: s.ColumnInt64(10)}
 		if err := json.Unmarshal([]byte(s.ColumnText(6)), &one.State); err != nil {
 			bad = fmt.Errorf("relist_state.state of %s: %w", one.Table, err)
 		}
