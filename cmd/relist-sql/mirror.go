@@ -119,7 +119,7 @@ inside a cluster's network.`,
 	flags.BoolVar(&f.shared, "shared", false, "let other programs with --shared write other copies to the file (SQLite)")
 	flags.BoolVar(&f.once, "once", false, "end when every copy is what the server has")
 	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the rows with the server after each period of this length, by a list of\nmetadata, and repair what differs; 0: never")
-	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500, or all at once where the server answers only that from its cache)")
 	f.status.Add(flags, "/status, /healthz, /readyz and /metrics", "a copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
@@ -144,7 +144,7 @@ func (f *mirrorFlags) check(args []string) (err error) {
 	case sqlite && f.schema != database.DefaultSchema:
 		return cli.Usage("--schema is for PostgreSQL: a file of SQLite has none")
 	case sqlite && f.standby:
-		return cli.Usage("--standby is for PostgreSQL: a program on another machine cannot take over a file")
+		return cli.Usage("--standby is for PostgreSQL: with SQLite, start the second program when the first has ended")
 	case !sqlite && f.shared:
 		return cli.Usage("--shared is for SQLite: a database of PostgreSQL is always shared")
 	case f.verify < 0:

@@ -199,9 +199,9 @@ func (r *mirrorRun) explain(t *target, err error) error {
 	var outage *reflector.OutageError
 	switch {
 	case errors.Is(err, durable.ErrFenced):
-		advice := "stop one of the two"
+		advice := "let one program write a copy"
 		if r.flags.place.File == "" {
-			advice += ", or start both with --standby, so that one waits for the other"
+			advice += ", or start all with --standby, so that one waits for another"
 		}
 		return &cli.StatusError{Status: exitFenced, Err: fmt.Errorf("%s in %s: %w; what this program had committed is kept: %s", t.label, r.flags.place, durable.ErrFenced, advice)}
 	case errors.As(err, &mismatch) && mismatch.Has.Cluster != mismatch.Wanted.Cluster:

@@ -130,7 +130,7 @@ func TestTwoAtATime(t *testing.T) {
 	second.out.Await(t, "continues at ")
 	w.configMap("next", "1") // the first one writes, and learns that it must not
 	r := first.wait()
-	want := "relist-sql mirror: configmaps in sqlite:" + w.file + ": another program has opened the copy, and writes to it now; what this program had committed is kept: stop one of the two\n"
+	want := "relist-sql mirror: configmaps in sqlite:" + w.file + ": another program has opened the copy, and writes to it now; what this program had committed is kept: let one program write a copy\n"
 	if r.status != exitFenced || r.stderr != want {
 		t.Errorf("status %d, stderr %q, want %d, %q", r.status, r.stderr, exitFenced, want)
 	}

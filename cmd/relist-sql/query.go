@@ -65,8 +65,8 @@ postgres://USER@HOST/DATABASE. A statement cannot change it, and can be run
 while relist-sql mirror writes. It sees every table as it was at one moment.
 
 Outputs:
-  table  for people. A string that holds what a terminal would obey is printed
-         with escapes; NULL is <null>
+  table  for people. Control characters are printed with escapes; NULL is
+         <null>
   csv    RFC 4180, with a line of names. NULL is an empty field, and an empty
          string is ""
   json   an object for each row, on a line of its own`,

@@ -50,8 +50,8 @@ Other outputs show the objects themselves, those of the first list too:
   json-object          {"type":"Updated","object":{...}} on each line
   none                 nothing but the summary
 With these, problems are logged on stderr: one line when requests begin to fail,
-one for each further reason, and one when they work again. A string that holds
-what a terminal would obey is printed in quotes or with escapes.
+one for each further reason, and one when they work again. A string with control
+characters is printed in quotes or with escapes.
 
 With -o json, stdout has one JSON object on each line. Its "kind" says what
 happened:
@@ -114,7 +114,7 @@ localhost, an address or --status-host.`,
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.DurationVar(&f.verify, "verify", 0, "compare the copy with the server after each period of this length, by a list of\nmetadata, and repair what differs (default: never)")
 	addInitial(cmd, &f.initial)
-	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500, or all at once where the server answers only that from its cache)")
 	cli.AddChoice(cmd, &f.encoding, "encoding", "ask for objects as json or protobuf; the server decides. auto: protobuf,\nor json if fields of objects are printed (default: auto)",
 		cli.Choice[listwatch.Encoding]{Word: "auto", Value: listwatch.Auto},
 		cli.Choice[listwatch.Encoding]{Word: "json", Value: listwatch.JSON},

@@ -64,7 +64,7 @@ exit status is 1.`,
 	flags.BoolVar(&f.scrub, "scrub", false, "replace names with pseudonyms; the text above lists what stays")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, with the true names")
 	f.Add(flags, "record")
-	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
+	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500, or all at once where the server answers only that from its cache)")
 	f.Connect.Add(flags)
 	return cmd
 }

@@ -75,10 +75,10 @@ func (s *Selection) Check() error {
 		return Usage("-n and -A cannot be used together")
 	}
 	if _, err := labels.Parse(s.Labels); err != nil {
-		return Usage("-l %s: %w", s.Labels, err)
+		return Usage("-l %s: %w; want a selector such as app=shop,tier in (a,b)", s.Labels, err)
 	}
 	if _, err := fields.ParseSelector(s.Fields); err != nil {
-		return Usage("--field-selector %s: %w", s.Fields, err)
+		return Usage("--field-selector %s: %w; want a selector such as spec.nodeName=n1", s.Fields, err)
 	}
 	return CheckNamespace(s.Namespace)
 }

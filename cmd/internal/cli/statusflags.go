@@ -19,7 +19,7 @@ type StatusFlags struct {
 func (f *StatusFlags) Add(flags *pflag.FlagSet, pages, which string) {
 	flags.StringVar(&f.Listen, "status-listen", "", "serve "+pages+" on this `address`, such as 127.0.0.1:8081")
 	flags.StringSliceVar(&f.Hosts, "status-host", nil, "`name` that requests for the status may be for, besides addresses and localhost;\nmay be given several times")
-	flags.DurationVar(&f.MaxStaleness, "max-staleness", 0, "let /healthz fail while "+which+" is staler than this. An idle watch gets a bookmark each minute; if\nthe server sends no bookmarks, it gets nothing for up to 10m (default: any copy is fresh enough)")
+	flags.DurationVar(&f.MaxStaleness, "max-staleness", 0, "let /healthz fail while "+which+" is staler than this; 3m or more if the server sends bookmarks,\none a minute, and 15m if it sends none (default: never)")
 }
 
 // Check returns an error of usage if the flags do not fit each other.

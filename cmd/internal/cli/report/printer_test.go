@@ -69,7 +69,7 @@ summary
   problems         0
   synced in        2s
   CPU              1s
-  peak RSS         1.0 MiB
+  peak RSS         1.0 MB
 3 words
 `
 		if got := printAll(t, Options{}); got != want {

@@ -74,7 +74,7 @@ func (s Summary) Table() []Row {
 		rows = append(rows, Row{"CPU", Short(s.CPUSeconds)})
 	}
 	if s.PeakRSSBytes > 0 {
-		rows = append(rows, Row{"peak RSS", fmt.Sprintf("%.1f MiB", float64(s.PeakRSSBytes)/(1<<20))})
+		rows = append(rows, Row{"peak RSS", fmt.Sprintf("%.1f MB", float64(s.PeakRSSBytes)/1e6)})
 	}
 	return rows
 }
