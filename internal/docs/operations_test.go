@@ -36,6 +36,7 @@ func TestOperationsNamesEverything(t *testing.T) {
 	for file, logged := range map[string]*regexp.Regexp{
 		"reflector/log.go":             regexp.MustCompile(`(?:slog\.LevelInfo|slog\.LevelWarn|protocol\.\w+:|LevelWarn, now|message =|level, message :?= [^"\n]*)[^"\n]*"(relist: [^"]+)"`),
 		"informer/checkpoint.go":       regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
+		"cmd/relist/relay.go":          regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
 		"durable/status.go":            regexp.MustCompile(`\.(?:Info|Warn)\("(relist: [^"]+)"`),
 		"controller/lease/election.go": regexp.MustCompile(`\.(?:Info|Warn)Context\(ctx, "(relist: [^"]+)"`),
 		"controller/events/events.go":  regexp.MustCompile(`WarnContext\(ctx, "(relist: [^"]+)"`),

@@ -64,8 +64,8 @@ type Options struct {
 	// Cache configures the cache of each resource.
 	Cache watchcache.Options
 
-	// OnRestored is told that a resource begins with the objects of a saved window, up to a version.
-	// It may be nil.
+	// OnRestored is told that a resource begins with the objects of a saved window, up to a
+	// version. It may be nil.
 	OnRestored func(resource discovery.Resource, objects int, version string)
 
 	// Trace returns the functions that are told what the reflector of a resource does. It may be
