@@ -7,6 +7,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -102,6 +103,8 @@ func answered(attempt error) bool {
 func hintOf(config *pgx.ConnConfig, attempt error) string {
 	var from *pgconn.PgError
 	switch {
+	case errors.Is(attempt, syscall.ECONNREFUSED):
+		return " (start PostgreSQL, or correct the host and the port)"
 	case !errors.As(attempt, &from):
 		return ""
 	case from.Code == "28P01" && config.Password == "": // invalid_password

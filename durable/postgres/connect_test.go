@@ -70,7 +70,7 @@ func TestConnectErrors(t *testing.T) {
 		"starting":       {"u:secret@" + starting, starting + ` (127.0.0.1): server error: FATAL: the database system is starting up (SQLSTATE 57P03)`},
 		"two hosts": {"u:secret@" + starting + "," + unknown, starting + ` (127.0.0.1): server error: FATAL: the database system is starting up (SQLSTATE 57P03); ` +
 			unknown + ` (127.0.0.1): server error: FATAL: no pg_hba.conf entry for host (SQLSTATE 28000) (check the name of the role`},
-		"no server":    {"u:secret@127.0.0.1:1", "127.0.0.1:1 (127.0.0.1): dial error: dial tcp 127.0.0.1:1: connect"},
+		"no server":    {"u:secret@127.0.0.1:1", "127.0.0.1:1 (127.0.0.1): dial error: dial tcp 127.0.0.1:1: connect: connection refused (start PostgreSQL"},
 		"unknown host": {"u:secret@db.invalid", "lookup db.invalid"},
 		"no socket":    {"u:secret@%2fnone", "/none/.s.PGSQL.5432 (/none): dial error: "},
 	} {

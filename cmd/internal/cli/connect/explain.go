@@ -37,6 +37,11 @@ func (e *explained) Error() string { return e.text }
 
 func (e *explained) Unwrap() error { return e.err }
 
+// ofKubeconfig names a field of transport.Config as the kubeconfig does, and the flags, which have
+// the same names.
+var ofKubeconfig = strings.NewReplacer("transport config: ", "kubeconfig or flags: ", "TLS.CAFile", "certificate-authority of the context's cluster",
+	"TLS.CertFile", "client-certificate of the context's user", "TLS.KeyFile", "client-key of the context's user")
+
 func adviceFor(err error, server string, timeout time.Duration) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -53,6 +58,8 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 	)
 	_, proxy, atProxy := strings.Cut(err.Error(), "TLS with the proxy ")
 	switch {
+	case strings.HasPrefix(err.Error(), "transport config: TLS."):
+		return ofKubeconfig.Replace(err.Error())
 	case errors.As(err, &unknown) && len(unknown.Near) == 0:
 		return fmt.Sprintf("%v; kubectl api-resources lists those that it has: is a CRD not installed?", err)
 	case atProxy: // before the cases that would be about the server

@@ -129,3 +129,11 @@ func TestExplainKeepsWhatItDoesNotKnow(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// A file that a kubeconfig names is told by its key.
+func TestExplainFile(t *testing.T) {
+	_, err := transport.NewClient(transport.Config{Server: "https://h", TLS: transport.TLSConfig{CAFile: "/nowhere"}})
+	if got := Explain(err, "https://h", time.Second).Error(); !strings.HasPrefix(got, "kubeconfig or flags: certificate-authority of the context's cluster: open /nowhere") {
+		t.Error(got)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -33,7 +32,7 @@ type postgresDB struct{ db *postgres.DB }
 func openPostgres(ctx context.Context, p Place) (DB, error) {
 	db, err := postgres.Open(ctx, p.url, postgres.Options{Schema: p.Schema})
 	if err != nil {
-		return nil, reach(err)
+		return nil, err
 	}
 	return &postgresDB{db}, nil
 }
@@ -86,17 +85,9 @@ func readPostgres(ctx context.Context, p Place) (Reader, error) {
 	config.RuntimeParams["search_path"] = pgx.Identifier{p.Schema}.Sanitize() + ", public"
 	conn, err := postgres.Connect(ctx, config)
 	if err != nil {
-		return nil, reach(fmt.Errorf("postgres: %w", err))
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return &postgresReader{conn, p.Schema}, nil
-}
-
-// reach says what to do if nobody listens.
-func reach(err error) error {
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w; start PostgreSQL, or correct the host and the port in the URL", err)
-	}
-	return err
 }
 
 func (r *postgresReader) Close() error { return r.conn.Close(context.Background()) }
