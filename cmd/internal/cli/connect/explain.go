@@ -61,7 +61,7 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 	case strings.HasPrefix(err.Error(), "transport config: TLS."):
 		return ofKubeconfig.Replace(err.Error())
 	case errors.As(err, &unknown) && len(unknown.Near) == 0:
-		return fmt.Sprintf("%v; kubectl api-resources lists those that it has: is a CRD not installed?", err)
+		return fmt.Sprintf("%v; kubectl api-resources lists those that it has: is its CRD installed?", err)
 	case atProxy: // before the cases that would be about the server
 		return fmt.Sprintf("cannot reach %s: TLS with the proxy %s: check the address of the proxy, and whether it is an http:// one (HTTPS_PROXY, or proxy-url in the kubeconfig)", server, proxy)
 	case errors.Is(err, transport.ErrCleartext):
