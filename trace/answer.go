@@ -40,6 +40,7 @@ type (
 	chunk struct {
 		data   []byte
 		split  []int // byte offsets, ascending
+		event  bool  // an event, which only a watch can have
 		length int   // how many bytes of data are the event's length, which a WebSocket leaves out
 		binary bool  // a WebSocket sends it as a binary message
 	}

@@ -45,7 +45,7 @@ const lengthBytes = 4
 // event makes an event of a watch: one chunk, unless it is split.
 func (e encoding) event(typ string, obj jsonObject) (*chunk, error) {
 	if e == jsonEncoding {
-		return &chunk{data: withNewline(jsonObject{"type": value(typ), "object": value(obj)})}, nil
+		return &chunk{data: withNewline(jsonObject{"type": value(typ), "object": value(obj)}), event: true}, nil
 	}
 	encoded, err := e.encode(obj)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e encoding) event(typ string, obj jsonObject) (*chunk, error) {
 	}
 	event, err := (&metav1.WatchEvent{Type: typ, Object: runtime.RawExtension{Raw: encoded}}).Marshal()
 	length := binary.BigEndian.AppendUint32(nil, uint32(len(event))) // an event is one line of a file, far below 4 GiB
-	return &chunk{data: append(length, event...), length: lengthBytes, binary: true}, err
+	return &chunk{data: append(length, event...), event: true, length: lengthBytes, binary: true}, err
 }
 
 // protobufOf makes an object, a list or a Status in its envelope.

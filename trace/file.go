@@ -156,7 +156,7 @@ func (p *parser) line(text string) (line, error) {
 	case text[0] == '#':
 		l.kind = comment
 	case first == "" || first != text:
-		err = fmt.Errorf("a line cannot begin with a space")
+		err = fmt.Errorf("a line cannot begin with a space: objects begin with a TAB")
 	case text[0] == '\t':
 		l.kind = listItem
 		err = p.item(text[1:])

@@ -271,6 +271,9 @@ func (n note) before(h note) bool {
 
 var errNoRequest = errors.New("no request waits for an answer")
 
+// notAsked says what to do with a file that was recorded of another program.
+const notAsked = "if the program asks for something else than the file has, take this line out"
+
 // newest returns the request that the next answer is for.
 func (p *peer) newest() (*request, error) {
 	p.mu.Lock()
@@ -283,7 +286,7 @@ func (p *peer) newest() (*request, error) {
 	if p.ended != nil {
 		return nil, fmt.Errorf("%w: %w", errNoRequest, p.ended)
 	}
-	return nil, errNoRequest
+	return nil, fmt.Errorf("%w: if the program asks later, put wait above; %s", errNoRequest, notAsked)
 }
 
 // streaming returns the newest request whose answer has begun and not ended.

@@ -71,6 +71,9 @@ func (s restart) play(r *run) error {
 }
 
 func (l *list) play(r *run) error {
+	if req, err := r.peer.newest(); err == nil && req.wish.watch {
+		return errWatchAsked
+	}
 	body, err := listOf(l.of, l.version, l.token, l.items, l.words.json)
 	if err != nil {
 		return err
@@ -142,6 +145,9 @@ func (c *chunk) play(r *run) error {
 	req, err := r.streaming()
 	if err != nil {
 		return err
+	}
+	if c.event && !req.wish.watch {
+		return errListAsked
 	}
 	without := 0
 	if req.link.socket != nil {
@@ -240,8 +246,11 @@ func (refuse) play(r *run) error {
 }
 
 var (
-	errAnswered = errors.New("the newest request without a full answer has a part of one: end that with eof, cut or reset")
-	errNoHead   = errors.New("no answer has begun: begin with < 200 watch")
+	errAnswered = errors.New("the newest request without a full answer has a part of one: end that with eof, cut or reset; " +
+		notAsked)
+	errNoHead     = errors.New("no answer has begun: begin with < 200 watch")
+	errListAsked  = errors.New("the program has asked for a list: an event is no part of the answer")
+	errWatchAsked = errors.New("the program has asked for a watch: a list is no answer to it")
 )
 
 // streaming returns the request whose answer continues. An open watch continues beside a newer

@@ -242,6 +242,8 @@ func TestCannotGoOn(t *testing.T) {
 		{begin + "< ADDED a@1\n", "f.txt:5: no answer has begun"},
 		{begin + "< 200 watch\n< 200 watch\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "< 200 watch\n< 200 list rv=1\n\ta@1\n", "f.txt:6: the newest request without a full answer has a part of one"},
+		{begin + "< 200 watch\n< ADDED a@1\n", "f.txt:6: the program has asked for a list: an event is no part of the answer"},
+		{strings.Replace(beginSocket, "< 101\n", "< 200 list rv=2\n", 1), "f.txt:6: the program has asked for a watch: a list is no answer to it"},
 		{begin + "restart\n", "f.txt:5: restart: the program runs"},
 		{begin + "< 101\n", "f.txt:5: the newest request without a full answer asks for no WebSocket"},
 		{begin + "< close 1000\n", "f.txt:5: the newest request whose answer has begun has become no WebSocket"},
@@ -302,7 +304,7 @@ stop
  stop
 +> close
  < eof
-f.txt:17: no request waits for an answer
+f.txt:17: no request waits for an answer: if the program asks later, put wait above; if the program asks for something else than the file has, take this line out
 `
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -38,6 +38,9 @@ reflector and the answers of the API server, with every chunk, pause and broken
 connection. The file is a trace that relist replay runs. docs/trace-format.md
 describes the language.
 
+Its answers are to what relist's reflector asks: for another client, take those
+out that it does not ask for.
+
 The trace has the namespace, name, uid and version of each object, and nothing
 else of it. The client asks for JSON over HTTP. Credentials are never recorded.
 --scrub replaces names, namespaces, uids, selectors and continue tokens with
