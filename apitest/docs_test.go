@@ -18,6 +18,7 @@ func TestDocumentedFaultsWork(t *testing.T) {
 			continue // it breaks the connection
 		}
 		s := New(Options{ResourceVersion: 100})
+		s.Replica("replica-1")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, faultsPath+line[1], http.NoBody))
 		if w.Code != http.StatusOK {

@@ -134,24 +134,34 @@ var faultSwitches = []faultSwitch{
 		s.setSwallow(what, on)
 		return what + " " + strconv.FormatBool(on), nil
 	}},
-	{"freeze", "?replica=b", "stop a replica's watch cache where it is", func(s *Server, q query) (string, error) {
-		r := s.Replica(q.Get("replica"))
+	{"freeze", "?replica=replica-1", "stop a replica's watch cache where it is", onReplica(func(_ *Server, r *Replica) string {
 		r.Freeze()
 		rv, _ := r.Frozen()
-		return "frozen at " + rv, nil
-	}},
-	{"unfreeze", "?replica=b", "let a replica catch up", func(s *Server, q query) (string, error) {
-		s.Replica(q.Get("replica")).Unfreeze()
-		return "caught up", nil
-	}},
-	{"route", "?replica=b", "let this replica answer at the server's address", func(s *Server, q query) (string, error) {
-		s.Route(s.Replica(q.Get("replica")))
-		return "routed", nil
-	}},
+		return "frozen at " + rv
+	})},
+	{"unfreeze", "?replica=replica-1", "let a replica catch up", onReplica(func(_ *Server, r *Replica) string {
+		r.Unfreeze()
+		return "caught up"
+	})},
+	{"route", "?replica=replica-1", "let this replica answer at the server's address", onReplica(func(s *Server, r *Replica) string {
+		s.Route(r)
+		return "routed"
+	})},
 	{"restore", "?resourceVersion=1&keep-connections=false", "take the storage back to an earlier version; API servers start again and break all connections but that of this request, unless told otherwise", func(s *Server, q query) (string, error) {
 		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections")}
 		return "restored " + x.ResourceVersion, s.Restore(x)
 	}},
+}
+
+// onReplica is a fault of a replica that exists: with a misspelt name, it would show nothing.
+func onReplica(do func(*Server, *Replica) string) func(*Server, query) (string, error) {
+	return func(s *Server, q query) (string, error) {
+		r, err := s.named(q.Get("replica"))
+		if err != nil {
+			return "", err
+		}
+		return do(s, r), nil
+	}
 }
 
 // query has the parameters of a fault. Their types are those of the values in faultSwitch.query:
@@ -292,15 +302,16 @@ func (s *Server) serveWatches(w http.ResponseWriter, req *http.Request) {
 
 func (s *Server) listFaults(w http.ResponseWriter) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The server is at resource version %s. Faults, with the defaults of their parameters or an example:\n\n", s.ResourceVersion())
+	fmt.Fprintf(&b, "The server is at resource version %s. Its replicas: %s.\n", s.ResourceVersion(), s.replicas())
+	if active := s.faults.describe(); len(active) > 0 {
+		b.WriteString("\nIn effect:\n\n    " + strings.Join(active, "\n    ") + "\n")
+	}
+	b.WriteString("\nFaults. Numbers, durations, true and false are the defaults of parameters, all else is an example, and so is a resourceVersion:\n\n")
 	for _, f := range faultSwitches {
 		fmt.Fprintf(&b, "POST %s%s%s\n    %s\n", faultsPath, f.name, f.query, f.help)
 	}
 	fmt.Fprintf(&b, "\nGET %s%s%s\n    %s\n", faultsPath, watchesQuestion.name, watchesQuestion.query, watchesQuestion.help)
 	b.WriteString("\nRequests with the header \"" + spareHeader + ": off\" meet none of the faults of requests, watches and connections.\n")
-	if active := s.faults.describe(); len(active) > 0 {
-		b.WriteString("\nIn effect:\n\n    " + strings.Join(active, "\n    ") + "\n")
-	}
 	writeBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(b.String()))
 }
 

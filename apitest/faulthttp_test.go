@@ -12,6 +12,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{Token: "t"})
 		rv := f.create("d/a", "d/b")
+		f.Replica("b")
 		help := f.get(faultsPath).body
 		for _, sw := range faultSwitches {
 			if !strings.Contains(help, "POST "+faultsPath+sw.name) {
@@ -59,25 +60,26 @@ func TestFaultsOverHTTP(t *testing.T) {
 func TestFaultsOverHTTPRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
+		f.Replica("b").Freeze()
 		for path, want := range map[string]string{ // each request by itself
-			"fail?verb=wach":                              `fail the next requests: verb "wach": want one of list, watch`,
-			"fail?resource=svcs":                          `fail the next requests: resource "svcs": the server has none`,
-			"fail?resource=nodes&namespace=d":             `fail the next requests: namespace "d": no such request is in a namespace`,
-			"fail?verb=discover&namespace=d":              `fail the next requests: namespace "d": no such request is in a namespace`,
-			"fail?verbs=list":                             `fail has no parameter "verbs": want content-type, count, for, in-stream, message, namespace, raw, reason, resource, retry-after, status, user-agent, verb`,
-			"fail?in-stream=maybe":                        "in-stream=maybe: want true or false",
-			"fail?retry-after=1":                          "retry-after=1: want a duration such as 5s",
-			"fail?count=1&count=2":                        "count is given more than once",
-			"stall?now=true":                              `stall has no parameters, and so no "now"`,
-			"compact?resource=cm":                         `compact a window: resources "cm" not found`,
-			"end?resource=cm":                             `end watches: resource "cm": the server has none of this name; write it as "pods" or "deployments.apps"`,
-			"cut?resource=cm":                             `cut watches or lists: resource "cm": the server has none`,
-			"cut?after=x":                                 "after=x: want a whole number, 0 or more",
-			"cut?after=-1":                                "after=-1: want a whole number, 0 or more",
-			"refuse?for=0s":                               "for=0s: want more than zero",
-			"fail?for=1":                                  "for=1: want a duration such as 5s",
-			"rewrite?patch=5":                             "patch=5: want a JSON object: ",
-			"rewrite?patch=%7B%7D":                        "rewrite events: no patch",
+			"fail?verb=wach":       `fail the next requests: verb "wach": want one of list, watch`,
+			"fail?resource=svcs":   `fail the next requests: resource "svcs": the server has none`,
+			"fail?verbs=list":      `fail has no parameter "verbs": want content-type, count, for, in-stream, message, raw, reason, resource, retry-after, status, user-agent, verb`,
+			"fail?in-stream=maybe": "in-stream=maybe: want true or false",
+			"fail?retry-after=1":   "retry-after=1: want a duration such as 5s",
+			"fail?count=1&count=2": "count is given more than once",
+			"stall?now=true":       `stall has no parameters, and so no "now"`,
+			"freeze?replica=c":     `replica "c": the server has only "", "b" frozen at 1; `,
+			"route?replica=c":      `replica "c": the server has only "", "b"`,
+			"compact?resource=cm":  `compact a window: resources "cm" not found`,
+			"end?resource=cm":      `end watches: resource "cm": the server has none of this name; write it as "pods" or "deployments.apps"`,
+			"cut?resource=cm":      `cut watches or lists: resource "cm": the server has none`,
+			"cut?after=x":          "after=x: want a whole number, 0 or more",
+			"cut?after=-1":         "after=-1: want a whole number, 0 or more",
+			"refuse?for=0s":        "for=0s: want more than zero",
+			"fail?for=1":           "for=1: want a duration such as 5s",
+			"rewrite?patch=5":      "patch=5: want a JSON object: ",
+			"rewrite?patch=%7B%7D": "rewrite events: no patch",
 			"rewrite?resource=svcs&patch=%7B%22a%22:1%7D": `rewrite events: resource "svcs": the server has none`,
 			"rewrite?type=added&patch=%7B%22a%22:1%7D":    `rewrite events: type "added": want ADDED`,
 			"bookmarks?period=often":                      "period=often: want a duration",
@@ -102,6 +104,7 @@ func TestFaultsOverHTTPRefuse(t *testing.T) {
 func TestFaultExamplesWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
+		f.Replica("replica-1")
 		for _, sw := range faultSwitches {
 			if sw.name == "refuse" {
 				continue // the connection of the answer is lost

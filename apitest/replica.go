@@ -1,7 +1,11 @@
 package apitest
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/relist-go/relist/server/watchcache"
@@ -35,6 +39,32 @@ func (s *Server) newReplica(name string) *Replica {
 	r.fillAll()
 	s.storage.replicas = append(s.storage.replicas, r)
 	return r
+}
+
+// named returns a replica that exists.
+func (s *Server) named(name string) (*Replica, error) {
+	s.storage.mu.RLock()
+	all := slices.Clone(s.storage.replicas)
+	s.storage.mu.RUnlock()
+	if i := slices.IndexFunc(all, func(r *Replica) bool { return r.name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return nil, fmt.Errorf("replica %q: the server has only %s; relist serve --replicas makes others, and in Go Server.Replica", name, s.replicas())
+}
+
+// replicas lists the replicas.
+func (s *Server) replicas() string {
+	s.storage.mu.RLock()
+	defer s.storage.mu.RUnlock()
+	var all []string
+	for _, r := range s.storage.replicas {
+		text := strconv.Quote(r.name)
+		if r.frozen {
+			text += " frozen at " + formatRV(r.version())
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (r *Replica) newCache() *watchcache.Cache {

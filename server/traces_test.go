@@ -237,6 +237,9 @@ func (m *memory) Write(w servertrace.Write) (string, error) {
 
 // Fault asks the server for a fault as a request does.
 func (m *memory) Fault(text string) error {
+	if name, ok := strings.CutPrefix(text, "route?replica="); ok {
+		m.Replica(name) // a request alone cannot make it
+	}
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/_faults/"+text, nil))
 	if answer.Code != http.StatusOK {

@@ -71,7 +71,7 @@ func (s restart) play(r *run) error {
 }
 
 func (l *list) play(r *run) error {
-	if req, err := r.peer.newest(); err == nil && req.wish.watch {
+	if req, err := r.peer.newest(); err == nil && req.wish.watch && !req.started {
 		return errWatchAsked
 	}
 	body, err := listOf(l.of, l.version, l.token, l.items, l.words.json)

@@ -54,9 +54,10 @@ credential. Whoever can reach it can do everything: leave it on loopback. Web
 pages cannot reach it: requests for a host other than localhost or an address,
 and requests of pages from elsewhere, are refused unless they are allowed.
 
-It prints a line for each address: "serving URL" for the API, one for each
-replica, and "faults URL" for the switches that make it misbehave. With --tls,
-a line "ca FILE" comes first: the authority that clients have to trust.`,
+It prints a line for each address: "serving URL" for the API, "serving URL
+replica-1" and so on for the other replicas, and "faults URL" for the switches
+that make it misbehave. With --tls, a line "ca FILE" comes first: the authority
+that clients have to trust.`,
 		Example: `  relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 50
   relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
@@ -164,8 +165,9 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(file))) }()
 		lines.WriteString("ca " + file + "\n")
 	}
-	for _, url := range urls {
-		lines.WriteString("serving " + url + "\n")
+	lines.WriteString("serving " + urls[0] + "\n")
+	for i, url := range urls[1:] {
+		lines.WriteString("serving " + url + " " + replicaName(i+1) + "\n")
 	}
 	lines.WriteString("faults " + urls[0] + faultsPath + "\n")
 	if _, err := io.WriteString(cmd.OutOrStdout(), lines.String()); err != nil {
@@ -194,7 +196,7 @@ func (f *serveFlags) listenAll(server *apitest.Server) (urls []string, ca []byte
 	for i := range f.replicas {
 		var on listens = server
 		if i > 0 {
-			on = server.Replica("replica-" + strconv.Itoa(i))
+			on = server.Replica(replicaName(i))
 		}
 		listen := on.Listen
 		if f.tls {
@@ -208,6 +210,9 @@ func (f *serveFlags) listenAll(server *apitest.Server) (urls []string, ca []byte
 	}
 	return urls, ca, nil
 }
+
+// replicaName is the name of the replica after i others, in faults.
+func replicaName(i int) string { return "replica-" + strconv.Itoa(i) }
 
 // listens is what a server and a replica have in common.
 type listens interface {

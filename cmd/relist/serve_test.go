@@ -19,6 +19,7 @@ func TestServe(t *testing.T) {
 		word, url, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
 		case "serving":
+			url, _, _ = strings.Cut(url, " replica-")
 			serving = append(serving, url)
 		case "faults":
 			faults = url

@@ -220,8 +220,12 @@ var faults = []fault{
 		name: "replica-behind", what: "the client is led to a server that is 15 s behind", user: "an API server whose watch cache is late",
 		patience: patience,
 		steps: []step{
-			post(`freeze?replica=behind`), during(5 * time.Second),
-			post(`route?replica=behind`), post(`end`), pause(15 * time.Second), post(`unfreeze?replica=behind`),
+			{`$F/freeze?replica=replica-1`, func(_ context.Context, t *trial) error {
+				t.server.Replica("replica-1").Freeze()
+				return nil
+			}},
+			during(5 * time.Second),
+			post(`route?replica=replica-1`), post(`end`), pause(15 * time.Second), post(`unfreeze?replica=replica-1`),
 		},
 	},
 	{
