@@ -181,7 +181,9 @@ func (r *recorder) leave(t *testing.T, f *File, lines []string, err error) {
 	page := filepath.Join(t.ArtifactDir(), "trace.html")
 	if err := os.WriteFile(page, r.recording(f, lines, err).HTML(), 0o666); err != nil { // everybody may read what a test has found
 		t.Error(err)
+		return
 	}
+	t.Logf("%s shows this run", page)
 }
 
 // recording makes the page of a run.

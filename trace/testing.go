@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,7 +55,11 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 				return
 			}
 			if err := compare(f, got, err); err != nil {
-				t.Errorf("\n%s", err)
+				hint := ""
+				if !slices.ContainsFunc(f.lines, func(l line) bool { return l.kind == observed }) {
+					hint = "the file has no lines of the run: go test -update writes them\n"
+				}
+				t.Errorf("\n%s%s", err, hint)
 				rec.leave(t, f, got, err)
 			}
 		})
