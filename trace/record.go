@@ -195,6 +195,13 @@ func (r *recorder) recording(f *File, lines []string, err error) *Recording {
 	}
 	if err != nil {
 		page.Failure = strings.TrimRight(err.Error(), "\n")
+		same := 0
+		for want := f.texts(); same < min(len(want), len(lines)) && want[same] == lines[same]; {
+			same++
+		}
+		for page.Differs+1 < len(page.Steps) && page.Steps[page.Differs+1].Line <= same {
+			page.Differs++
+		}
 	}
 	return &Recording{page: page}
 }

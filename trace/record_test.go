@@ -62,8 +62,8 @@ func TestRecordOfAFailure(t *testing.T) {
 	if failure := (*Failure)(nil); !errors.As(err, &failure) {
 		t.Fatalf("the error is %v", err)
 	}
-	if page := string(r.HTML()); !strings.Contains(page, `"failure":"`) || !strings.Contains(page, "resourceVersion=151") {
-		t.Error("the page lacks the difference or the run")
+	if page := string(r.HTML()); !strings.Contains(page, `"failure":"`) || !strings.Contains(page, "resourceVersion=151") || !strings.Contains(page, `"differs":10,`) {
+		t.Error("the page lacks the difference, its step or the run")
 	}
 	rec := &recorder{}
 	rec.leave(t, f, f.texts(), err)

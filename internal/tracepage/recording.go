@@ -19,6 +19,7 @@ type Recording struct {
 	Program string   `json:"program"`
 	Failure string   `json:"failure,omitempty"` // how the run differs from its file; "" if it does not
 	Machine bool     `json:"machine"`           // the steps say what the machine of the reflector did
+	Differs int      `json:"differs"`           // the step of the first difference
 	Steps   []Step   `json:"steps"`
 	Marks   []Mark   `json:"marks"`
 

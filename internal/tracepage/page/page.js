@@ -86,8 +86,13 @@ function bind() {
 
 addEventListener('DOMContentLoaded', () => {
   $('failure').hidden = !trace.failure;
-  $('failure').querySelector('pre').textContent = trace.failure || '';
+  const diff = $('failure').querySelector('pre'), mark = { '-': 'gone', '+': 'new' };
+  diff.append(...(trace.failure || '').split('\n').map(line => node('span', /^[+-][>=!~]/.test(line) ? mark[line[0]] : '', line + '\n')));
   begin();
   bind();
-  show(parseInt(location.hash.slice(1), 10) - 1 || 0, true);
+  show(parseInt(location.hash.slice(1), 10) - 1 || trace.differs, true);
+  const first = diff.querySelector('.gone, .new');
+  if (!first) return;
+  diff.scrollTop = first.offsetTop - diff.offsetTop - 3 * first.offsetHeight; // three lines above it
+  first.scrollIntoView({ block: 'nearest' });
 });
