@@ -156,9 +156,9 @@ var faultSwitches = []faultSwitch{
 // onReplica is a fault of a replica that exists: with a misspelt name, it would show nothing.
 func onReplica(do func(*Server, *Replica) string) func(*Server, query) (string, error) {
 	return func(s *Server, q query) (string, error) {
-		r, err := s.named(q.Get("replica"))
-		if err != nil {
-			return "", err
+		r, names := s.find(q.Get("replica"))
+		if r == nil {
+			return "", fmt.Errorf("replica %q: the server has only %s; relist serve --replicas makes others, and in Go Server.Replica", q.Get("replica"), names)
 		}
 		return do(s, r), nil
 	}
@@ -302,7 +302,8 @@ func (s *Server) serveWatches(w http.ResponseWriter, req *http.Request) {
 
 func (s *Server) listFaults(w http.ResponseWriter) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The server is at resource version %s. Its replicas: %s.\n", s.ResourceVersion(), s.replicas())
+	_, replicas := s.find("")
+	fmt.Fprintf(&b, "The server is at resource version %s. Its replicas: %s.\n", s.ResourceVersion(), replicas)
 	if active := s.faults.describe(); len(active) > 0 {
 		b.WriteString("\nIn effect:\n\n    " + strings.Join(active, "\n    ") + "\n")
 	}

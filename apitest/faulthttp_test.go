@@ -60,7 +60,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 func TestFaultsOverHTTPRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
-		f.Replica("b").Freeze()
+		f.Replica("b")
 		for path, want := range map[string]string{ // each request by itself
 			"fail?verb=wach":       `fail the next requests: verb "wach": want one of list, watch`,
 			"fail?resource=svcs":   `fail the next requests: resource "svcs": the server has none`,
@@ -69,7 +69,7 @@ func TestFaultsOverHTTPRefuse(t *testing.T) {
 			"fail?retry-after=1":   "retry-after=1: want a duration such as 5s",
 			"fail?count=1&count=2": "count is given more than once",
 			"stall?now=true":       `stall has no parameters, and so no "now"`,
-			"freeze?replica=c":     `replica "c": the server has only "", "b" frozen at 1; `,
+			"freeze?replica=c":     `replica "c": the server has only "", "b"; `,
 			"route?replica=c":      `replica "c": the server has only "", "b"`,
 			"compact?resource=cm":  `compact a window: resources "cm" not found`,
 			"end?resource=cm":      `end watches: resource "cm": the server has none of this name; write it as "pods" or "deployments.apps"`,

@@ -1,9 +1,7 @@
 package apitest
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,30 +39,17 @@ func (s *Server) newReplica(name string) *Replica {
 	return r
 }
 
-// named returns a replica that exists.
-func (s *Server) named(name string) (*Replica, error) {
-	s.storage.mu.RLock()
-	all := slices.Clone(s.storage.replicas)
-	s.storage.mu.RUnlock()
-	if i := slices.IndexFunc(all, func(r *Replica) bool { return r.name == name }); i >= 0 {
-		return all[i], nil
-	}
-	return nil, fmt.Errorf("replica %q: the server has only %s; relist serve --replicas makes others, and in Go Server.Replica", name, s.replicas())
-}
-
-// replicas lists the replicas.
-func (s *Server) replicas() string {
+// find returns a replica, nil if there is none of that name, and all names.
+func (s *Server) find(name string) (found *Replica, names string) {
 	s.storage.mu.RLock()
 	defer s.storage.mu.RUnlock()
 	var all []string
 	for _, r := range s.storage.replicas {
-		text := strconv.Quote(r.name)
-		if r.frozen {
-			text += " frozen at " + formatRV(r.version())
+		if all = append(all, strconv.Quote(r.name)); r.name == name {
+			found = r
 		}
-		all = append(all, text)
 	}
-	return strings.Join(all, ", ")
+	return found, strings.Join(all, ", ")
 }
 
 func (r *Replica) newCache() *watchcache.Cache {

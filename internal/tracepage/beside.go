@@ -23,7 +23,7 @@ func HTMLBeside(wrong, right *Recording) []byte {
 	if slices.Compare(wrong.sent(), right.sent()) > 0 {
 		whole = "has lost nothing, but has asked for more"
 	}
-	return page(wrong.Program+" beside "+right.Program, nil, part("beside.html"), part("beside.js")+part("wire.js"), beside{
+	return page(wrong.Name+": "+wrong.Program+" beside "+right.Program, nil, part("beside.html"), part("beside.js")+part("wire.js"), beside{
 		Sides: []*Recording{wrong, right},
 		Mark:  slices.IndexFunc(wrong.Steps, func(s Step) bool { return strings.HasPrefix(s.Note, "Here: ") }),
 		Lost:  len(wrong.faults()) > 0, Verdict: []string{wrong.verdict(whole), right.verdict("has what the server has")},

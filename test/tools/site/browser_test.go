@@ -216,7 +216,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("the first result leads to %s", at)
 	}
 	do(t, ctx, chromedp.Navigate(address("search.html?q=nowhere-to-be-found")))
-	if found := get(t, ctx, chromedp.Text("#found")); found != "0 places" {
+	if found := get(t, ctx, chromedp.Text("#found")); found != "0 places: look at the map of all pages" {
 		t.Errorf("a word that is nowhere is found: %q", found)
 	}
 	if said := complaints(); len(said) > 0 {

@@ -35,6 +35,9 @@ var picture = regexp.MustCompile(`(?s)<p>(<img src="[^"]+\.svg"[^>]*>|<picture>.
 
 var table = regexp.MustCompile(`(?s)<table.*?</table>`)
 
+// tableCode is code in a table. A query there may break before each parameter.
+var tableCode = regexp.MustCompile(`<code>[^<]*</code>`)
+
 // drawing is a picture that a page shows or leads to.
 var drawing = regexp.MustCompile(`(?:src|srcset|href)="([^":]+\.svg)"`)
 
@@ -100,8 +103,11 @@ func (s *site) document(file string) error {
 	if err := markdown.Renderer().Render(&b, src, doc); err != nil {
 		return err
 	}
-	body := table.ReplaceAllString(b.String(), `<div class="wide" tabindex="0" role="region" aria-label="Table">$0</div>`)
-	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1</div>`)
+	body := table.ReplaceAllStringFunc(b.String(), func(table string) string {
+		table = tableCode.ReplaceAllStringFunc(table, func(code string) string { return strings.ReplaceAll(code, "&amp;", "&amp;<wbr>") })
+		return `<div class="wide" tabindex="0" role="region" aria-label="Table">` + table + `</div>`
+	})
+	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1$2</div>`)
 	body = strings.ReplaceAll(body, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
 	body = strings.ReplaceAll(body, "<pre", `<pre tabindex="0"`)
 	for _, shown := range drawing.FindAllStringSubmatch(body, -1) {

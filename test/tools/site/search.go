@@ -15,22 +15,29 @@ type found struct {
 	Page  string `json:"u"` // with the anchor
 	Title string `json:"t"`
 	Part  string `json:"h"`
+	Cells string `json:"c,omitempty"` // the first ones of tables
 	Text  string `json:"x"`
 }
 
 var (
 	heading = regexp.MustCompile(`<h([23]) id="([^"]*)">(.*?)</h[23]>|$`)
 	tag     = regexp.MustCompile(`<[^>]*>`)
+	between = regexp.MustCompile(`</t[dh]>\s*<t[dh][^>]*>`)
+	row     = regexp.MustCompile(`<tr>\s*<td[^>]*>(.*?)</td>`)
 )
 
 // contents returns the links to the headings of a page, and keeps its parts for the search.
 func (s *site) contents(page, title, body string) string {
 	text := func(body string) string {
+		body = strings.ReplaceAll(between.ReplaceAllString(body, " · "), "</tr>", "; ")
 		return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(body, ""))), " ")
 	}
 	links, below, begin := "", found{Page: page, Title: title}, 0
 	for _, at := range heading.FindAllStringSubmatchIndex(body, -1) {
 		below.Text = text(body[begin:at[0]])
+		for _, first := range row.FindAllStringSubmatch(body[begin:at[0]], -1) {
+			below.Cells += text(first[1]) + " "
+		}
 		s.found = append(s.found, below)
 		if at[2] < 0 {
 			break // the end of the page

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/relist-go/relist/internal/programs"
@@ -15,7 +17,7 @@ import (
 )
 
 // entry is a trace in the index.
-type entry struct{ name, page, folder, program, purpose string }
+type entry struct{ file, name, page, folder, program, purpose string }
 
 // headerMark stands in the page of a trace where a site puts its header.
 const headerMark = "<!-- header of a site -->"
@@ -47,7 +49,7 @@ func (s *site) record() error {
 			}
 		}
 		e := entry{
-			name: strings.TrimSuffix(path.Base(file), ".txt"), page: strings.TrimSuffix(file, ".txt") + ".html",
+			file: file, name: strings.TrimSuffix(path.Base(file), ".txt"), page: strings.TrimSuffix(file, ".txt") + ".html",
 			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "),
 		}
 		if !ours {
@@ -64,8 +66,18 @@ func (s *site) record() error {
 	return nil
 }
 
-// index writes the list of all traces. Without a script, it is the whole list.
+// index writes the list of all traces, in the order and below the headings of testdata/README.md; the
+// others follow, below their folders. Without a script, it is the whole list.
 func (s *site) index() error {
+	readme, err := os.ReadFile(filepath.Join(s.root, "testdata/README.md"))
+	if err != nil {
+		return err
+	}
+	at := func(e entry) int {
+		return bytes.Index(readme, []byte("]("+strings.TrimPrefix(e.file, "testdata/")+")"))
+	}
+	slices.SortStableFunc(s.traces, func(a, b entry) int { return cmp.Compare(uint(at(a)), uint(at(b))) }) // -1 comes last
+	last := ""
 	var b strings.Builder
 	fmt.Fprintf(&b, `<h1>Traces</h1>
 <p>Each is a conversation between an API server and a watch client, run in virtual time, and each page steps through it: the wire, the
@@ -73,11 +85,21 @@ machine, the queue, the store and the callbacks. <a href="docs/trace-format.html
 <form class="filter" role="search" onsubmit="return false">
 <label for="filter">Filter</label> <input id="filter" type="search" autocomplete="off" placeholder="410, bookmark, websocket …">
 <output id="found" for="filter">%d traces</output></form>
-<ul class="traces" id="traces">
+<div id="traces">
 `, len(s.traces))
 	for _, e := range s.traces {
+		group := e.folder
+		if n := at(e); n >= 0 {
+			_, below, _ := strings.Cut(string(readme[bytes.LastIndex(readme[:n], []byte("\n## ")):n]), "## ")
+			group, _, _ = strings.Cut(below, "\n")
+		}
+		if group != last {
+			b.WriteString(map[bool]string{true: "</ul></section>\n"}[last != ""])
+			fmt.Fprintf(&b, "<section><h2>%s</h2><ul class=\"traces\">\n", html.EscapeString(group))
+			last = group
+		}
 		fmt.Fprintf(&b, "<li><a href=%q>%s</a> <span class=\"of\">%s · %s</span><p>%s</p></li>\n", e.page,
 			html.EscapeString(e.name), html.EscapeString(e.program), html.EscapeString(e.folder), html.EscapeString(e.purpose))
 	}
-	return s.page("traces.html", "Traces", "", b.String()+"</ul>\n<script>\n"+part("filter.js")+"</script>\n")
+	return s.page("traces.html", "Traces", "", b.String()+"</ul></section></div>\n<script>\n"+part("filter.js")+"</script>\n")
 }

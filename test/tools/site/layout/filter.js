@@ -9,6 +9,7 @@ function filter() {
     li.hidden = !words.every(word => text.includes(word));
     if (!li.hidden) found++;
   }
+  for (const group of document.querySelectorAll('#traces section')) group.hidden = !group.querySelector('li:not([hidden])');
   document.getElementById('found').textContent = found + (found === 1 ? ' trace' : ' traces');
   history.replaceState(null, '', input.value ? '#' + encodeURIComponent(input.value) : location.pathname);
 }

@@ -2,9 +2,9 @@
 // The results of the search. The words are in the address, so it can be sent.
 const box = document.querySelector('.site input');
 const index = new MiniSearch({
-  fields: ['t', 'h', 'x'], idField: 'u', storeFields: ['t', 'h', 'x'],
-  searchOptions: { boost: { t: 4, h: 3 }, prefix: true, fuzzy: word => word.length > 5 ? 0.15 : 0, combineWith: 'AND',
-    boostDocument: (id, word, stored) => stored.h === 'a trace' ? 0.3 : 1 },
+  fields: ['t', 'h', 'c', 'x'], idField: 'u', storeFields: ['t', 'h', 'x'],
+  searchOptions: { boost: { t: 4, h: 6, c: 1.5 }, prefix: true, fuzzy: word => word.length > 5 ? 0.15 : 0, combineWith: 'AND',
+    boostDocument: (id, word, stored) => stored.h === 'a trace' ? 0.05 : /^test/.test(id) ? 0.4 : 1 },
 });
 index.addAll(all);
 
@@ -16,6 +16,9 @@ function search() {
   const found = index.search(box.value);
   document.getElementById('found').textContent = box.value.trim() === '' ? 'Type a word above.'
     : found.length + (found.length === 1 ? ' place' : ' places') + (found.length > 40 ? ', of which these are the best 40' : '');
+  if (box.value.trim() && found.length === 0) {
+    document.getElementById('found').append(': look at the ', Object.assign(document.createElement('a'), { href: 'docs/index.html', textContent: 'map of all pages' }));
+  }
   document.getElementById('results').replaceChildren(...found.slice(0, 40).map(({ id, t, h, x, terms }) => {
     const li = document.createElement('li'), link = Object.assign(document.createElement('a'), { href: id });
     const text = document.createElement('p'), any = '(' + terms.map(RegExp.escape).join('|') + ')', words = new RegExp(any, 'i');
