@@ -66,8 +66,8 @@ func (s *site) record() error {
 	return nil
 }
 
-// index writes the list of all traces, in the order and below the headings of testdata/README.md; the
-// others follow, below their folders. Without a script, it is the whole list.
+// index writes the list of all traces, in the order and below the headings of testdata/README.md.
+// The others follow, below their folders. Without a script, it is the whole list.
 func (s *site) index() error {
 	readme, err := os.ReadFile(filepath.Join(s.root, "testdata/README.md"))
 	if err != nil {
