@@ -129,7 +129,7 @@ func TestReplayShows(t *testing.T) {
 	if svg.status != cli.ExitOK || !strings.HasPrefix(svg.stdout, "<svg ") || html.status != cli.ExitOK || !strings.HasPrefix(html.stdout, "<!doctype html>") {
 		t.Errorf("status %d and %d: %s%s", svg.status, html.status, svg.stderr, html.stderr)
 	}
-	if r := command(t, "replay", "--html", "--program", "smallest", "../../docs/incidents/testdata/beside/5-tombstone.txt"); !strings.Contains(r.stdout, "<h1>smallest beside relist</h1>") {
+	if r := command(t, "replay", "--html", "--program", "smallest", "../../docs/incidents/testdata/beside/5-tombstone.txt"); !strings.Contains(r.stdout, "<h1>5-tombstone: smallest beside relist</h1>") {
 		t.Errorf("status %d for two programs: %s", r.status, r.stderr)
 	}
 	if r := command(t, "replay", "--svg", traces); r.status != cli.ExitUsage {
