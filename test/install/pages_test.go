@@ -224,7 +224,7 @@ func hasReason(page, command string) bool {
 var (
 	shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	indented   = regexp.MustCompile(`(?m)^    ((?:go|make|relist|curl|kubectl|cd|git|[A-Z]=\S+) ?.*)$`)
-	comment    = regexp.MustCompile(` +#.*$`)
+	comment    = regexp.MustCompile(`(^| +)#.*$`)
 )
 
 // textsOf returns the pages of a clone.
@@ -268,6 +268,9 @@ func commandsIn(block string) (commands []string) {
 			line += "\n" + document + "\nEND"
 		} else {
 			line = comment.ReplaceAllString(line, "")
+		}
+		if line == "" {
+			continue
 		}
 		if continued {
 			commands[len(commands)-1] += "\n" + line
