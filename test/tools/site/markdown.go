@@ -107,7 +107,7 @@ func (s *site) document(file string) error {
 		table = tableCode.ReplaceAllStringFunc(table, func(code string) string { return strings.ReplaceAll(code, "&amp;", "&amp;<wbr>") })
 		return `<div class="wide" tabindex="0" role="region" aria-label="Table">` + table + `</div>`
 	})
-	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1$2</div>`)
+	body = picture.ReplaceAllString(body, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1</div>`)
 	body = strings.ReplaceAll(body, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
 	body = strings.ReplaceAll(body, "<pre", `<pre tabindex="0"`)
 	for _, shown := range drawing.FindAllStringSubmatch(body, -1) {
