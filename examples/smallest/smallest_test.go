@@ -48,7 +48,7 @@ const (
 	list   = "traces.txt"
 	page   = "../../docs/smallest-client.md"
 	begin  = "<!-- written by go test ./examples/smallest -update -->\n"
-	next   = "\nNext: [the ladder](ladder.md) from this client to the whole of relist, and [the order](reading.md) in which to read that.\n"
+	next   = "\nNext: [the ladder](ladder.md) from this client to relist, and [the order](reading.md) in which to read that.\n"
 )
 
 // has are the options of a start line that the client has, or that are none of its business.
