@@ -18,6 +18,7 @@ import (
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -42,9 +43,7 @@ func newChildren(t *testing.T) *children {
 	}})
 	c.server = server
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if c.Resource, err = relist.New(client, configMapType, relist.Options[*ConfigMap]{}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +57,7 @@ func newChildren(t *testing.T) *children {
 		}
 		client.Close()
 	})
-	if err := c.WaitForSync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.WaitForSync(ctx))
 	return c
 }
 
@@ -132,9 +129,7 @@ func TestCreateOrPatchLeavesOthersAlone(t *testing.T) {
 		if _, err := c.ensure("1", map[string]string{"bread": "3"}); !apierrors.IsAlreadyExists(err) {
 			t.Errorf("a ConfigMap that the cache does not have: %v", err)
 		}
-		if err := c.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.server.Resume())
 		synctest.Wait()
 		writes, err := c.ensure("1", map[string]string{"bread": "3"})
 		if want := "configmaps town/bakery does not belong to Shop bakery: it is controlled by another owner, or by none"; writes != 0 || !errors.Is(err, relist.ErrNotOwned) || !strings.Contains(err.Error(), want) {
@@ -175,9 +170,7 @@ func TestCreateOrPatchOfAnOldState(t *testing.T) {
 		if _, err := c.ensure("1", map[string]string{"bread": "4"}); !apierrors.IsNotFound(err) {
 			t.Errorf("a ConfigMap that is gone: %v", err)
 		}
-		if err := c.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.server.Resume())
 		synctest.Wait()
 		if _, err := c.ensure("1", map[string]string{"bread": "4"}); err != nil {
 			t.Error(err)
@@ -202,9 +195,7 @@ func TestObjectThatIsLostBringsItsKeyBack(t *testing.T) {
 			}, controller.Options{Queue: queue, Logger: slog.New(slog.DiscardHandler)}, controller.For(c))
 		}()
 		synctest.Wait()
-		if err := c.server.FailNext(apitest.Failure{Verb: "watch", For: 20 * time.Second, Status: http.StatusServiceUnavailable}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.server.FailNext(apitest.Failure{Verb: "watch", For: 20 * time.Second, Status: http.StatusServiceUnavailable}))
 		c.server.EndWatches()
 		queue.Add("town/bakery")
 		synctest.Wait()
@@ -253,14 +244,10 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(client.Close)
 		thin, err := relist.New(client, configMapType, relist.Options[*ownerless]{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		owner := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery", UID: "1"}}
 		meta := controller.OwnedMeta(owner, shopType, "bakery")
 		_, err = thin.CreateOrModify(t.Context(), meta, func(*ownerless) {})
@@ -270,9 +257,7 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- thin.Run(ctx) }()
-		if err := thin.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, thin.WaitForSync(ctx))
 		_, err = thin.CreateOrModify(t.Context(), meta, func(*ownerless) {})
 		if err == nil || !strings.Contains(err.Error(), "does not say who owns it: embed metav1.ObjectMeta") {
 			t.Errorf("of a type without owners, which exists: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
@@ -87,9 +88,7 @@ func TestOpen(t *testing.T) {
 			}
 		}
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(client.Close)
 		names := func(c *ConfigMap) []string { return []string{c.Name} }
 		configMaps, err := relist.New(client, configMapType, relist.Options[*ConfigMap]{
@@ -97,15 +96,11 @@ func TestOpen(t *testing.T) {
 			Informer:  informer.Options[*ConfigMap]{Indexers: store.Indexers[*ConfigMap]{"name": names}},
 			Writer:    writer.Options{FieldManager: "shop", DryRun: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- configMaps.Run(ctx) }()
-		if err := configMaps.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, configMaps.WaitForSync(ctx))
 		if keys, err := configMaps.Store().IndexKeys("name", "bakery"); len(keys) != 1 || keys[0] != "town/bakery" || err != nil {
 			t.Errorf("the cache has %v, %v, want that of the town alone", keys, err)
 		}
@@ -137,9 +132,7 @@ func TestMethodsOfObjects(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	kindless := configMapType
 	kindless.Kind = ""

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The clock of a bubble stands still while a goroutine waits for a mutex. So no goroutine of the
@@ -19,15 +21,11 @@ func TestTimePassesWhileAWebSocketStalls(t *testing.T) {
 		f := serve(t, Options{})
 		w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1")
 		f.Stall()
-		if err := w.ws.WriteControl(websocket.PingMessage, []byte("a"), time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.ws.WriteControl(websocket.PingMessage, []byte("a"), time.Time{}))
 		synctest.Wait()
 		f.EndWatches()
 		pass(time.Hour)
-		if err := f.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Resume())
 		w.wantClose(websocket.CloseNormalClosure)
 	})
 }
@@ -40,9 +38,7 @@ func TestTimePassesWhileNobodyReadsAWebSocket(t *testing.T) {
 		w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1&timeoutSeconds=7200")
 		f.create("d/a", "d/b")
 		synctest.Wait()
-		if err := w.ws.WriteControl(websocket.PingMessage, []byte("a"), time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.ws.WriteControl(websocket.PingMessage, []byte("a"), time.Time{}))
 		pass(time.Hour)
 		w.want(`{"type":"ADDED"`)
 		w.want(`{"type":"ADDED"`)

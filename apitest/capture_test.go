@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestCaptures puts the server into the state in which a kube-apiserver 1.36 was when it gave each
@@ -136,25 +138,25 @@ func (c *captured) add(name, created string, labels map[string]any) {
 	meta := metadataOf(obj)
 	meta["uid"], meta["creationTimestamp"] = capturedUIDs[name], created
 	meta["labels"] = labels
-	must[string](c.T)(c.Create("configmaps", obj))
+	must.Get[string](c.T)(c.Create("configmaps", obj))
 }
 
 func (c *captured) set(name, v string) {
-	must[string](c.T)(c.Patch("configmaps", "trace", name, map[string]any{"data": map[string]any{"v": v}}))
+	must.Get[string](c.T)(c.Patch("configmaps", "trace", name, map[string]any{"data": map[string]any{"v": v}}))
 }
 
 func (c *captured) label(name string, labels any) {
-	must[string](c.T)(c.Patch("configmaps", "trace", name, map[string]any{"metadata": map[string]any{"labels": labels}}))
+	must.Get[string](c.T)(c.Patch("configmaps", "trace", name, map[string]any{"metadata": map[string]any{"labels": labels}}))
 }
 
 func (c *captured) remove(name string) {
-	must[string](c.T)(c.Delete("configmaps", "trace", name))
+	must.Get[string](c.T)(c.Delete("configmaps", "trace", name))
 }
 
 // burn raises the counter by changes of another type.
 func (c *captured) burn(rv uint64) {
 	for c.ResourceVersion() != strconv.FormatUint(rv, 10) {
-		must[string](c.T)(c.Create("secrets", map[string]any{"metadata": map[string]any{"generateName": "burn-", "namespace": "trace"}}))
+		must.Get[string](c.T)(c.Create("secrets", map[string]any{"metadata": map[string]any{"generateName": "burn-", "namespace": "trace"}}))
 	}
 }
 
@@ -171,7 +173,7 @@ var managedFields = regexp.MustCompile(`,"managedFields":\[.*?\}\]`)
 
 func readCapture(t *testing.T, name string) capture {
 	t.Helper()
-	data := must[[]byte](t)(os.ReadFile(name))
+	data := must.Get[[]byte](t)(os.ReadFile(name))
 	head, rest, _ := bytes.Cut(data, []byte("\n\n"))
 	var c capture
 	for line := range strings.Lines(string(head)) {
@@ -187,7 +189,7 @@ func readCapture(t *testing.T, name string) capture {
 		t.Fatalf("%s: %v", name, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body := must[[]byte](t)(io.ReadAll(resp.Body))
+	body := must.Get[[]byte](t)(io.ReadAll(resp.Body))
 	c.code, c.header = resp.StatusCode, resp.Header
 	c.body = managedFields.ReplaceAllString(string(body), "")
 	return c

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestDiscovery(t *testing.T) {
@@ -148,7 +150,7 @@ func TestTable(t *testing.T) {
 		if a := f.get(configMaps+"&resourceVersion=1", accept); !strings.HasPrefix(a.body, `{"type":"ERROR","object":{"kind":"Status"`) {
 			t.Errorf("an error among tables: %s", a.body)
 		}
-		must[string](t)(f.Create("configmaps", map[string]any{
+		must.Get[string](t)(f.Create("configmaps", map[string]any{
 			"metadata": map[string]any{"namespace": "e", "name": "broken"}, "data": "none",
 		}))
 		if tb = read(f.get("/api/v1/namespaces/e/configmaps", accept).body); cmp.Diff(tb.Rows[0].Cells, []any{"broken", "<invalid>", "0s"}) != "" {

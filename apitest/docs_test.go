@@ -6,11 +6,13 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The lines of apitest/README.md work, and there is one for each fault.
 func TestDocumentedFaultsWork(t *testing.T) {
-	page := must[[]byte](t)(os.ReadFile("README.md"))
+	page := must.Get[[]byte](t)(os.ReadFile("README.md"))
 	documented := make(map[string]bool)
 	for _, line := range regexp.MustCompile("(?m)^\\| [^|`][^|]* \\| `(([a-z-]+)[^`]*)` \\|").FindAllStringSubmatch(string(page), -1) {
 		documented[line[2]] = true

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // An Event that is written in one group is the same object in the other, by the other names of its
@@ -29,7 +31,7 @@ func TestEventsInTwoGroups(t *testing.T) {
 		for path, want := range map[string]string{core: inCore, group: inGroup} { // each by itself
 			for _, name := range []string{"old", "new"} {
 				has("the object", f.get(path+"/"+name).body, want)
-				line := must[string](t)(watches[want].r.ReadString('\n'))
+				line := must.Get[string](t)(watches[want].r.ReadString('\n'))
 				has("the event", line, want)
 			}
 			if a := f.get(path); strings.Count(a.body, want) != 2 {
@@ -38,17 +40,15 @@ func TestEventsInTwoGroups(t *testing.T) {
 		}
 
 		// A Go program writes in the form of the resource that it names.
-		must[string](t)(f.Patch(groupEvents, "d", "new", map[string]any{"note": "again"}))
-		if obj := must[map[string]any](t)(f.Get(coreEvents, "d", "new")); obj["message"] != "again" || obj["note"] != nil {
+		must.Get[string](t)(f.Patch(groupEvents, "d", "new", map[string]any{"note": "again"}))
+		if obj := must.Get[map[string]any](t)(f.Get(coreEvents, "d", "new")); obj["message"] != "again" || obj["note"] != nil {
 			t.Errorf("after a patch of the note: %v", obj)
 		}
 		watches[inCore].want("MODIFIED new@4")
 		watches[inGroup].want("MODIFIED new@4")
-		if err := f.Rewrite(Rewrite{Resource: groupEvents, Patch: map[string]any{"note": "wrong"}}); err != nil {
-			t.Fatal(err)
-		}
-		must[string](t)(f.Delete(groupEvents, "d", "new"))
-		if line := must[string](t)(watches[inGroup].r.ReadString('\n')); !strings.Contains(line, `"note":"wrong"`) {
+		must.OK(t, f.Rewrite(Rewrite{Resource: groupEvents, Patch: map[string]any{"note": "wrong"}}))
+		must.Get[string](t)(f.Delete(groupEvents, "d", "new"))
+		if line := must.Get[string](t)(watches[inGroup].r.ReadString('\n')); !strings.Contains(line, `"note":"wrong"`) {
 			t.Errorf("the event that was rewritten is %s", line)
 		}
 		watches[inCore].want("DELETED new@5")

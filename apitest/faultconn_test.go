@@ -12,13 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // dialRaw opens a connection and sends a request by it.
 func dialRaw(t *testing.T, addr, path string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	var d net.Dialer
-	conn := must[net.Conn](t)(d.DialContext(t.Context(), "tcp", strings.TrimPrefix(addr, "http://")))
+	conn := must.Get[net.Conn](t)(d.DialContext(t.Context(), "tcp", strings.TrimPrefix(addr, "http://")))
 	t.Cleanup(func() { conn.Close() })
 	ask(t, conn, path)
 	return conn, bufio.NewReader(conn)
@@ -49,7 +51,7 @@ func until(t *testing.T, r *bufio.Reader, part string) {
 // until it is shut.
 func TestHalfOpen(t *testing.T) {
 	s, addr := Start(t, Options{})
-	must[string](t)(s.Create("configmaps", configMap("d", "a")))
+	must.Get[string](t)(s.Create("configmaps", configMap("d", "a")))
 	watching, events := dialRaw(t, addr, configMaps)
 	until(t, events, `"ADDED"`)
 	idle, answers := dialRaw(t, addr, "/readyz")
@@ -60,7 +62,7 @@ func TestHalfOpen(t *testing.T) {
 	if n := s.HalfOpen(); n != 2 {
 		t.Errorf("%d connections, want 2", n)
 	}
-	must[string](t)(s.Create("configmaps", configMap("d", "b")))
+	must.Get[string](t)(s.Create("configmaps", configMap("d", "b")))
 	ask(t, idle, "/readyz")
 	s.EndWatches()
 	ask(t, spared, "/readyz")
@@ -70,9 +72,7 @@ func TestHalfOpen(t *testing.T) {
 
 	silent := func(conn net.Conn, r *bufio.Reader) {
 		t.Helper()
-		if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
 		rest, err := io.ReadAll(r)
 		if s := string(rest); !errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(s, `"name":"b"`) || strings.Contains(s, "HTTP/1.1") {
 			t.Errorf("a silent connection: %q, %v", rest, err)
@@ -82,12 +82,8 @@ func TestHalfOpen(t *testing.T) {
 	silent(idle, answers)
 	_ = fresh.Close()
 
-	if err := s.Refuse(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := watching.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.Refuse(0))
+	must.OK(t, watching.SetReadDeadline(time.Time{}))
 	if _, err := io.ReadAll(events); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the connection outlived the port")
 	}
@@ -101,8 +97,8 @@ func TestListenTLS(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l := must[*Listener](t)(s.ListenTLS("127.0.0.1:0"))
-	other := must[*Listener](t)(s.Replica("b").ListenTLS("127.0.0.1:0"))
+	l := must.Get[*Listener](t)(s.ListenTLS("127.0.0.1:0"))
+	other := must.Get[*Listener](t)(s.Replica("b").ListenTLS("127.0.0.1:0"))
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(l.CA) || string(l.CA) != string(other.CA) {
 		t.Fatalf("authorities %s and %s", l.CA, other.CA)
@@ -125,7 +121,7 @@ func TestListenTLS(t *testing.T) {
 			if (resp.ProtoMajor == 2) != http2 {
 				t.Errorf("answered by %s", resp.Proto)
 			}
-			must[int](t)(s.Cut(Cut{Reset: true}))
+			must.Get[int](t)(s.Cut(Cut{Reset: true}))
 			if _, err := io.ReadAll(resp.Body); err == nil {
 				t.Error("the watch was not cut")
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestCutAtEveryByte(t *testing.T) {
@@ -78,7 +80,7 @@ func TestFaultsOfOneType(t *testing.T) {
 					t.Fatalf("%d %s", a.code, a.body)
 				}
 				later, list := f.watch(secrets), f.get("/api/v1/secrets")
-				must[string](t)(f.Create("secrets", configMap("d", "s")))
+				must.Get[string](t)(f.Create("secrets", configMap("d", "s")))
 				other.want("ADDED s@4")
 				later.want("ADDED s@4")
 				if list.err != nil {
@@ -113,10 +115,10 @@ func TestEndSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		const large = 100_000 // more than the buffers on the way
-		must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
+		must.Get[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
 		slow, quick := f.watch(configMaps+"&resourceVersion=2"), f.watch(configMaps+"&resourceVersion=2")
 		synctest.Wait()
-		if n := must[int](t)(f.End(End{Slow: true})); n != 0 {
+		if n := must.Get[int](t)(f.End(End{Slow: true})); n != 0 {
 			t.Errorf("%d watches are slow before the first event", n)
 		}
 		rest := make(chan []byte)
@@ -128,7 +130,7 @@ func TestEndSlow(t *testing.T) {
 			f.touch("d/a")
 			synctest.Wait() // the slow watch is in the middle of the first event
 		}
-		if n := must[int](t)(f.End(End{Slow: true, Resource: "configmaps"})); n != 1 {
+		if n := must.Get[int](t)(f.End(End{Slow: true, Resource: "configmaps"})); n != 1 {
 			t.Errorf("%d watches are slow, want 1", n)
 		}
 		slow.want("MODIFIED a@3")
@@ -262,7 +264,7 @@ func TestFailNextInStreamIsEncoded(t *testing.T) {
 		},
 		protobufMediaType: func(b []byte) []byte {
 			var event metav1.WatchEvent
-			must[any](t)(nil, event.Unmarshal(b))
+			must.Get[any](t)(nil, event.Unmarshal(b))
 			return event.Object.Raw
 		},
 	} {
@@ -278,9 +280,7 @@ func TestFailNextInStreamIsEncoded(t *testing.T) {
 				body = body[lengthBytes:]
 			}
 			_, message, err := f.socket(configMaps, "Accept", accept).ws.ReadMessage()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for how, got := range map[string][]byte{"a body": body, "a message": message} {
 				if !bytes.HasPrefix(status(got), encoded) {
 					t.Errorf("%s in %s: %q", accept, how, got)

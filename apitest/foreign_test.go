@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // from sends a request as a browser does for a page.
 func from(t *testing.T, addr, method, path, host, origin string, header ...string) (code int, answer string, h http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, addr+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if host != "" {
 		req.Host = host
 	}
@@ -25,9 +25,7 @@ func from(t *testing.T, addr, method, path, host, origin string, header ...strin
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	var b strings.Builder
 	_ = resp.Write(&b)
@@ -38,9 +36,7 @@ func from(t *testing.T, addr, method, path, host, origin string, header ...strin
 func TestForeignPagesAreRefused(t *testing.T) {
 	_, addr := Start(t, Options{AllowedHosts: []string{"api.test"}, AllowedOrigins: []string{"https://console.test"}})
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(addr, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, tt := range []struct {
 		host, origin string
 		code         int

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A fixture is a server and a client of it over connections in memory, so that both live in a
@@ -40,7 +41,7 @@ func (f *fixture) failNext(x Failure) {
 // Cut is Server.Cut with a resource that there is.
 func (f *fixture) Cut(c Cut) int {
 	f.Helper()
-	return must[int](f.T)(f.Server.Cut(c))
+	return must.Get[int](f.T)(f.Server.Cut(c))
 }
 
 // memoryClient returns a client whose every connection is a pipe to handler.
@@ -91,9 +92,7 @@ func request(t *testing.T, client *http.Client, method, addr, body string, heade
 func try(t *testing.T, client *http.Client, addr string) error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, addr, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -110,9 +109,7 @@ func open(t *testing.T, client *http.Client, method, addr, body string, header .
 func openUntil(ctx context.Context, t *testing.T, client *http.Client, method, addr, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, addr, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -229,23 +226,12 @@ func configMap(namespace, name string, data ...string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"namespace": namespace, "name": name}, "data": m}
 }
 
-// must fails the test on an error, and returns the other value.
-func must[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // create makes ConfigMaps "namespace/name" and returns the last version.
 func (f *fixture) create(keys ...string) (rv string) {
 	f.Helper()
 	for _, key := range keys {
 		ns, name, _ := strings.Cut(key, "/")
-		rv = must[string](f.T)(f.Create("configmaps", configMap(ns, name, "v", "1")))
+		rv = must.Get[string](f.T)(f.Create("configmaps", configMap(ns, name, "v", "1")))
 	}
 	return rv
 }
@@ -254,7 +240,7 @@ func (f *fixture) create(keys ...string) (rv string) {
 func (f *fixture) touch(key string) (rv string) {
 	f.Helper()
 	ns, name, _ := strings.Cut(key, "/")
-	return must[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.ResourceVersion()}}))
+	return must.Get[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.ResourceVersion()}}))
 }
 
 // pass lets time go by in a synctest bubble: none, for the one who waits for the test.

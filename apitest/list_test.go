@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A listing is a list as the tests look at it.
@@ -90,7 +92,7 @@ func TestResourceVersionRules(t *testing.T) {
 				stale.Freeze()
 				f.create("d/e") // 6
 				f.touch("d/b")  // 7
-				must[string](t)(f.Delete("configmaps", "d", "a"))
+				must.Get[string](t)(f.Delete("configmaps", "d", "a"))
 				f.touch("d/c") // 9
 				path := "/api/v1/namespaces/d/configmaps?" + tt.query
 
@@ -147,7 +149,7 @@ func TestContinueExpires(t *testing.T) {
 				f := serve(t, Options{})
 				f.create("d/a", "d/b", "d/c")
 				first := f.list("/api/v1/configmaps?limit=1")
-				must[string](t)(f.Delete("configmaps", "d", "b"))
+				must.Get[string](t)(f.Delete("configmaps", "d", "b"))
 				f.create("d/d")
 				expire(f)
 				l := f.list("/api/v1/configmaps?limit=1&continue=" + first.Metadata.Continue)
@@ -170,7 +172,7 @@ func TestPageOfOneNode(t *testing.T) {
 		f := serve(t, Options{})
 		rv := ""
 		for _, name := range []string{"a", "b", "c"} {
-			rv = must[string](t)(f.Create("pods", map[string]any{
+			rv = must.Get[string](t)(f.Create("pods", map[string]any{
 				"metadata": map[string]any{"namespace": "d", "name": name},
 				"spec":     map[string]any{"nodeName": map[bool]string{true: "first", false: "second"}[name == "a"]},
 			}))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // protocols are the ways to talk to a listener.
@@ -23,7 +25,7 @@ func protocols(t *testing.T, test func(t *testing.T, http2 bool)) {
 func listen(t *testing.T, http2 bool) (*Server, *Listener, *http.Client) {
 	t.Helper()
 	s := New(Options{})
-	l := must[*Listener](t)(s.Listen("127.0.0.1:0"))
+	l := must.Get[*Listener](t)(s.Listen("127.0.0.1:0"))
 	var p http.Protocols
 	p.SetHTTP1(!http2)
 	p.SetUnencryptedHTTP2(http2)
@@ -50,10 +52,10 @@ func TestListen(t *testing.T) {
 			t.Errorf("answered by %s", resp.Proto)
 		}
 		w := &watcher{t, bufio.NewReader(resp.Body)}
-		must[string](t)(s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"v": "1"}}))
+		must.Get[string](t)(s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"v": "1"}}))
 		w.want("MODIFIED a@3")
 		s.CutWatches(5)
-		must[string](t)(s.Delete("configmaps", "d", "a"))
+		must.Get[string](t)(s.Delete("configmaps", "d", "a"))
 		rest, err := io.ReadAll(w.r)
 		if string(rest) != `{"typ` || err == nil {
 			t.Errorf("cut at 5: %q, %v", rest, err)
@@ -70,7 +72,7 @@ func TestListen(t *testing.T) {
 func TestReset(t *testing.T) {
 	s, l, client := listen(t, false)
 	w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
-	must[int](t)(s.Cut(Cut{Reset: true}))
+	must.Get[int](t)(s.Cut(Cut{Reset: true}))
 	if _, err := io.ReadAll(w.r); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v, want a reset", err)
 	}
@@ -80,18 +82,14 @@ func TestRefuse(t *testing.T) {
 	protocols(t, func(t *testing.T, http2 bool) {
 		s, l, client := listen(t, http2)
 		w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
-		if err := s.Refuse(0); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Refuse(0))
 		if _, err := io.ReadAll(w.r); err == nil {
 			t.Error("the watch had an orderly end")
 		}
 		if err := try(t, client, l.URL+"/version"); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%v, want connection refused", err)
 		}
-		if err := s.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Resume())
 		if a := request(t, client, "GET", l.URL+"/version", ""); a.code != http.StatusOK {
 			t.Errorf("afterwards: %d", a.code)
 		}
@@ -104,7 +102,7 @@ func TestGoAwayOverHTTP2(t *testing.T) {
 	s.GoAway(1)
 	request(t, client, "GET", l.URL+"/healthz", "")
 	// The connection stays for the watch; what comes later takes another one.
-	must[string](t)(s.Create("configmaps", configMap("d", "a")))
+	must.Get[string](t)(s.Create("configmaps", configMap("d", "a")))
 	w.want("ADDED a@2")
 	if a := request(t, client, "GET", l.URL+"/healthz", ""); a.body != "ok" {
 		t.Errorf("after GOAWAY: %q", a.body)
@@ -115,8 +113,8 @@ func TestReplicaListens(t *testing.T) {
 	s, _, client := listen(t, false)
 	b := s.Replica("b")
 	b.Freeze()
-	must[string](t)(s.Create("configmaps", configMap("d", "a")))
-	l := must[*Listener](t)(b.Listen("127.0.0.1:0"))
+	must.Get[string](t)(s.Create("configmaps", configMap("d", "a")))
+	l := must.Get[*Listener](t)(b.Listen("127.0.0.1:0"))
 	if a := request(t, client, "GET", l.URL+inD+"?resourceVersion=0", ""); !strings.Contains(a.body, `"items":[]`) {
 		t.Errorf("the frozen replica has %s", a.body)
 	}
@@ -126,14 +124,14 @@ func TestReplicaListens(t *testing.T) {
 func TestClose(t *testing.T) {
 	protocols(t, func(t *testing.T, http2 bool) {
 		s, l, client := listen(t, http2)
-		b := must[*Listener](t)(s.Replica("b").Listen("127.0.0.1:0"))
+		b := must.Get[*Listener](t)(s.Replica("b").Listen("127.0.0.1:0"))
 		var watches []*watcher
 		for range 100 {
 			watches = append(watches, openWatch(t, client, l.URL+configMaps+"&resourceVersion=1"))
 		}
 		full := openWatch(t, client, l.URL+"/api/v1/secrets?watch=1&resourceVersion=1")
 		for range 12 { // more than the buffers of a connection hold, and nobody reads
-			must[string](t)(s.Create("secrets", map[string]any{
+			must.Get[string](t)(s.Create("secrets", map[string]any{
 				"metadata": map[string]any{"namespace": "d", "generateName": "s-"}, "data": strings.Repeat("x", 1<<20),
 			}))
 		}
@@ -211,15 +209,11 @@ func TestResumeWhereAPortIsTaken(t *testing.T) {
 	var listeners []*Listener
 	for range 2 {
 		l, err := s.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		listeners = append(listeners, l)
 	}
-	if err := s.Refuse(0); err != nil {
-		t.Fatal(err)
-	}
-	taken := must[net.Listener](t)(net.Listen("tcp", strings.TrimPrefix(listeners[0].URL, "http://"))) //nolint:noctx // a number
+	must.OK(t, s.Refuse(0))
+	taken := must.Get[net.Listener](t)(net.Listen("tcp", strings.TrimPrefix(listeners[0].URL, "http://"))) //nolint:noctx // a number
 	if err := s.Resume(); err == nil || !strings.Contains(err.Error(), listeners[0].URL) {
 		t.Errorf("resumed with the port taken: %v", err)
 	}
@@ -227,9 +221,7 @@ func TestResumeWhereAPortIsTaken(t *testing.T) {
 	if err := try(t, client, listeners[1].URL); err != nil {
 		t.Errorf("another port: %v", err)
 	}
-	if err := taken.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, taken.Close())
 	if err := s.Resume(); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // oneObject is the query of a list that can bring one object and no more, as who holds a copy of it
@@ -36,7 +38,7 @@ func TestListOfOneObject(t *testing.T) {
 				rv := ""
 				for _, ns := range namespaces {
 					for _, name := range []string{"a", "b", "c"} {
-						rv = must[string](t)(f.Create(res.ID(), map[string]any{
+						rv = must.Get[string](t)(f.Create(res.ID(), map[string]any{
 							"metadata": map[string]any{"namespace": ns, "name": name, "labels": map[string]any{"at": ns + name}},
 						}))
 					}
@@ -98,14 +100,12 @@ func TestListOfOneObjectMeetsFaults(t *testing.T) {
 		if l := f.list(path + "&resourceVersion=0"); describe(l) != old+": d/a" || l.Items[0].Metadata.ResourceVersion != old {
 			t.Errorf("frozen, from the cache: %s, want the state at %s", describe(l), old)
 		}
-		must[string](t)(f.Delete("configmaps", "d", "a"))
+		must.Get[string](t)(f.Delete("configmaps", "d", "a"))
 		if l := f.list(path); len(l.Items) != 0 {
 			t.Errorf("frozen, of a deleted object: %s", describe(l))
 		}
 		f.Route(f.Replica(""))
-		if err := f.Restore(Restore{ResourceVersion: old}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Restore(Restore{ResourceVersion: old}))
 		if l := f.list(path); describe(l) != old+": d/a" || l.Items[0].Metadata.ResourceVersion != old {
 			t.Errorf("restored: %s, want the state at %s", describe(l), old)
 		}

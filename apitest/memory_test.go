@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // inMemory starts a server in memory and an HTTP client of it.
@@ -61,9 +63,7 @@ func TestFaultsInMemory(t *testing.T) {
 		path := "http://localhost/api/v1/configmaps?watch=1&resourceVersion=" + f.create("shop/tea")
 
 		w := openWatch(t, f.client, path)
-		if err := f.Refuse(time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Refuse(time.Hour))
 		w.wantEnd(io.ErrUnexpectedEOF)
 		if err := try(t, f.client, path); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("error %v while the server refuses connections, want ECONNREFUSED", err)
@@ -112,13 +112,9 @@ func TestInMemoryEnds(t *testing.T) {
 		f := inMemory(t, Options{Token: "secret"}) // the answer is a 401, and nobody reads the body
 		body := io.MultiReader(strings.NewReader("{"), strings.NewReader(strings.Repeat(" ", 1<<20)))
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/api/v1/namespaces/shop/configmaps", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		resp, err := f.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _ = resp.Body.Close(); resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("status %s, want 401", resp.Status)
 		}
@@ -150,7 +146,7 @@ func TestInMemoryEndsWhileInUse(t *testing.T) {
 
 // Who has a port has no Dial.
 func TestDialOfAPort(t *testing.T) {
-	listener := must[*Listener](t)(New(Options{}).Listen("127.0.0.1:0"))
+	listener := must.Get[*Listener](t)(New(Options{}).Listen("127.0.0.1:0"))
 	defer func() { _ = listener.Close() }()
 	if _, err := listener.Dial(t.Context(), "", ""); err == nil || !strings.Contains(err.Error(), listener.URL) {
 		t.Errorf("error %v, want one that names %s", err, listener.URL)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const applyPatch = "Content-Type: application/apply-patch+yaml"
@@ -33,9 +35,7 @@ func (f *fixture) data(manager, data string, query ...string) answer {
 func owners(t *testing.T, a answer) []string {
 	t.Helper()
 	var obj metav1.PartialObjectMetadata
-	if err := json.Unmarshal([]byte(a.body), &obj); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(a.body), &obj))
 	var all []string
 	for _, m := range obj.ManagedFields {
 		if m.FieldsType != "FieldsV1" || m.Time == nil || m.APIVersion == "" {
@@ -76,9 +76,7 @@ func TestFieldOwners(t *testing.T) {
 
 		a := f.data("two", `{x: "3", u: "3", z: "3"}`)
 		var status metav1.Status
-		if err := json.Unmarshal([]byte(a.body), &status); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(a.body), &status))
 		want := metav1.Status{
 			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: http.StatusConflict, Reason: metav1.StatusReasonConflict,
 			Message: "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.u\n- .data.x",

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestPatches(t *testing.T) {
@@ -37,8 +39,8 @@ func TestPatches(t *testing.T) {
 				if a.code != http.StatusOK {
 					t.Fatalf("%d %s", a.code, a.body)
 				}
-				want := must[map[string]any](t)(decodeObject([]byte(tt.want)))
-				got := must[map[string]any](t)(decodeObject([]byte(a.body)))
+				want := must.Get[map[string]any](t)(decodeObject([]byte(tt.want)))
+				got := must.Get[map[string]any](t)(decodeObject([]byte(a.body)))
 				if diff := cmp.Diff(any(want), got["spec"]); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}

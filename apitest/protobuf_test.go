@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/server/watchcache"
 )
 
@@ -51,9 +52,7 @@ func opened(t *testing.T, b []byte) runtime.Unknown {
 	if !ok {
 		t.Fatalf("no envelope: %.80q", b)
 	}
-	if err := u.Unmarshal(rest); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, u.Unmarshal(rest))
 	return u
 }
 
@@ -61,13 +60,9 @@ func opened(t *testing.T, b []byte) runtime.Unknown {
 // same.
 func TestProtobufAsARealServerWritesIt(t *testing.T) {
 	want, err := os.ReadFile("../testdata/captures/list-protobuf.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var list metav1.PartialObjectMetadataList
-	if err := list.Unmarshal(opened(t, want).Raw); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, list.Unmarshal(opened(t, want).Raw))
 	// Each has one entry of data: v, and a digit.
 	var items []*revision
 	values := map[string]string{}
@@ -79,9 +74,7 @@ func TestProtobufAsARealServerWritesIt(t *testing.T) {
 		r, err := newRevision(&Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}, map[string]any{
 			"metadata": asMap(t, item.ObjectMeta), "data": map[string]any{"v": string(v)},
 		}, mustRV(t, item.ResourceVersion))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		items = append(items, r)
 	}
 	f, _ := newProtobufFormat(&table{res: &Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}}, whole, "")
@@ -97,18 +90,14 @@ func TestProtobufAsARealServerWritesIt(t *testing.T) {
 func asMap(t *testing.T, meta metav1.ObjectMeta) map[string]any {
 	t.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return m
 }
 
 func mustRV(t *testing.T, s string) uint64 {
 	t.Helper()
 	rv, err := watchcache.ParseVersion(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return rv
 }
 
@@ -163,15 +152,11 @@ func TestProtobufWatch(t *testing.T) {
 		for len(b) > 0 {
 			n := binary.BigEndian.Uint32(b)
 			var event metav1.WatchEvent
-			if err := event.Unmarshal(b[4 : 4+n]); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, event.Unmarshal(b[4:4+n]))
 			b = b[4+n:]
 			u := opened(t, event.Object.Raw)
 			var partial metav1.PartialObjectMetadata
-			if err := partial.Unmarshal(u.Raw); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, partial.Unmarshal(u.Raw))
 			got = append(got, fmt.Sprint(event.Type, " ", u.Kind, " ", partial.Name, " ", partial.Annotations[metav1.InitialEventsAnnotationKey]))
 		}
 		if len(got) < 2 || got[0] != "ADDED ConfigMap a " || got[1] != "BOOKMARK ConfigMap  true" {
@@ -192,9 +177,7 @@ func TestProtobufListIsCompressed(t *testing.T) {
 			t.Fatalf("%d bytes, as %v", len(zipped), header)
 		}
 		r, err := gzip.NewReader(bytes.NewReader(zipped))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(plain, got) {
 			t.Errorf("%d bytes, %v, want %d", len(got), err, len(plain))
 		}
@@ -204,7 +187,7 @@ func TestProtobufListIsCompressed(t *testing.T) {
 // TestProtobufIsEncodedOnce, however many lists and watches there are of a state.
 func TestProtobufIsEncodedOnce(t *testing.T) {
 	res := Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}
-	r := must[*revision](t)(newRevision(&res, map[string]any{"metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "v"}}, 1))
+	r := must.Get[*revision](t)(newRevision(&res, map[string]any{"metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "v"}}, 1))
 	for _, form := range []form{whole, metadataOnly} {
 		f, _ := newProtobufFormat(&table{res: &res}, form, "v1")
 		first := f.message(r)

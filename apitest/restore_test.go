@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A server that was restored from a backup is another process: a watch of the one before hears
@@ -22,9 +24,7 @@ func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
 			backup := f.create("d/a") // 2
 			f.touch("d/a")            // 3
 			w := f.watch(configMaps + "&resourceVersion=3")
-			if err := f.Restore(Restore{ResourceVersion: backup}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Restore(Restore{ResourceVersion: backup}))
 			f.create("d/b", "d/c", "d/e") // 5
 			w.wantEnd(io.ErrUnexpectedEOF)
 		})
@@ -35,13 +35,11 @@ func TestRestoredBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		backup := f.create("d/a", "d/b") // 3
-		must[string](t)(f.Delete("configmaps", "d", "a"))
+		must.Get[string](t)(f.Delete("configmaps", "d", "a"))
 		f.touch("d/b")
 		f.create("d/c") // 6
 		w := f.watch(configMaps + "&resourceVersion=6")
-		if err := f.Restore(Restore{ResourceVersion: backup}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Restore(Restore{ResourceVersion: backup}))
 		w.wantEnd(io.ErrUnexpectedEOF)
 		if l := f.list("/api/v1/configmaps"); describe(l) != "3: d/a d/b" {
 			t.Errorf("restored: %s", describe(l))
@@ -87,9 +85,7 @@ func TestRestoreBetweenPages(t *testing.T) {
 			if describe(first) != was+": d/a d/b ...1" {
 				t.Fatal(describe(first))
 			}
-			if err := f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}))
 			f.create("d/x")
 			f.create("d/y") // the version of the first page again
 			if l := f.list("/api/v1/configmaps?limit=2&continue=" + first.Metadata.Continue); describe(l) != was+": d/x d/y" {
@@ -111,9 +107,7 @@ func TestRestoreBeforeAWatch(t *testing.T) {
 			backup := f.create("d/a")
 			was := f.touch("d/a")
 			held, err := f.Hold("watch")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			opened := make(chan error, 1)
 			var w *watcher
 			go func() {
@@ -133,13 +127,9 @@ func TestRestoreBeforeAWatch(t *testing.T) {
 			if a := f.get("/_faults/"); !strings.Contains(a.body, "a watch waits") {
 				t.Error(a.body)
 			}
-			if err := f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}))
 			f.touch("d/a") // the version that the client knows
-			if err := f.Resume(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Resume())
 			err = <-opened
 			if !keep {
 				if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
@@ -147,9 +137,7 @@ func TestRestoreBeforeAWatch(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			f.touch("d/a")
 			w.want("MODIFIED a@4")
 		})
@@ -166,9 +154,7 @@ func TestHold(t *testing.T) {
 			}
 		}
 		held, err := f.Hold("page")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		first := f.list("/api/v1/configmaps?limit=1") // which is no page after another
 		next := "/api/v1/configmaps?limit=1&continue=" + first.Metadata.Continue
 		if a := f.get(next, spareHeader+": off"); a.code != http.StatusOK {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Every field is of a kind that there is, and every built-in type that is served by default has a
@@ -45,13 +47,9 @@ func TestPodsInProtobuf(t *testing.T) {
 	}
 	m := messageOf(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	b, err := m.encode(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := m.decode(b, maxDepth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if diff := cmp.Diff(pod, got); diff != "" {
 		t.Errorf("-sent +came back:\n%s", diff)
 	}
@@ -79,9 +77,7 @@ func TestWritesInProtobuf(t *testing.T) {
 		f := serve(t, Options{})
 		body := func(kind schema.GroupVersionKind, obj map[string]any) string {
 			b, err := messageOf(kind).encode(obj)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			return string(appendEnvelope(nil, kind, b))
 		}
 		const header = "Content-Type: " + protobufMediaType
@@ -98,9 +94,7 @@ func TestWritesInProtobuf(t *testing.T) {
 			t.Errorf("another kind: %d %s", a.code, a.body)
 		}
 		options, err := messageTypes()["meta/v1.DeleteOptions"].encode(map[string]any{"dryRun": []any{"All"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		dry := string(appendEnvelope(nil, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeleteOptions"}, options))
 		if a := f.do("DELETE", path+"/web", dry, header); a.code != 200 {
 			t.Errorf("delete: %d %s", a.code, a.body)

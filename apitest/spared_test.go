@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const sparedHeader = spareHeader + ": off"
@@ -47,12 +49,8 @@ func TestSparedRequests(t *testing.T) {
 		f.Cut(Cut{Lists: true})
 		f.failNext(Failure{Verb: "create"})
 		f.GoAway(1)
-		if err := f.Rewrite(Rewrite{Patch: map[string]any{"data": nil}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.DropEvent("ADDED", 1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Rewrite(Rewrite{Patch: map[string]any{"data": nil}}))
+		must.OK(t, f.DropEvent("ADDED", 1))
 		f.SwallowBookmarks(true)
 		if a := f.do("POST", inD, `{"metadata":{"name":"b"}}`, sparedHeader); a.code != http.StatusCreated {
 			t.Errorf("create: %d %s", a.code, a.body)
@@ -65,9 +63,7 @@ func TestSparedRequests(t *testing.T) {
 			t.Errorf("%d watches were cut, want the other one", n)
 		}
 		other.wantEnd(io.ErrUnexpectedEOF)
-		if err := f.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Resume())
 		f.touch("d/b")
 		spared.want("MODIFIED b@5")
 		if l := f.get("/api/v1/configmaps", sparedHeader); l.err != nil || l.header.Get("Connection") == "close" {
@@ -80,9 +76,7 @@ func TestSparedRequests(t *testing.T) {
 		if w := f.get(path); w.err == nil {
 			t.Error("the watch of another was not cut")
 		}
-		if err := f.Refuse(0); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Refuse(0))
 		if a := f.get("/api/v1/configmaps", sparedHeader); a.code != http.StatusOK {
 			t.Errorf("while others are refused: %d", a.code)
 		}
@@ -130,7 +124,7 @@ func TestRewrite(t *testing.T) {
 		}})
 		lines := func(n int) (s string) {
 			for range n {
-				s += must[string](t)(w.r.ReadString('\n'))
+				s += must.Get[string](t)(w.r.ReadString('\n'))
 			}
 			return s
 		}
@@ -184,12 +178,8 @@ func TestClearFaults(t *testing.T) {
 		f.Cut(Cut{Next: 1})
 		f.Cut(Cut{Lists: true})
 		f.failNext(Failure{For: time.Hour})
-		if err := f.DropEvent("ADDED", 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Rewrite(Rewrite{Patch: map[string]any{"data": nil}}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.DropEvent("ADDED", 1))
+		must.OK(t, f.Rewrite(Rewrite{Patch: map[string]any{"data": nil}}))
 		f.GoAway(1)
 		f.ClearFaults()
 		if a := f.get("/api/v1/configmaps"); a.code != 200 || a.err != nil || a.header.Get("Connection") == "close" {

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestRefuseWithoutListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
-		if err := f.Refuse(time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Refuse(time.Minute))
 		if err := try(t, f.client, "http://server/api/v1/configmaps"); err == nil {
 			t.Error("it answered")
 		}
@@ -29,11 +29,9 @@ func TestDropEvent(t *testing.T) {
 		f := serve(t, Options{})
 		f.create("d/a", "d/b")
 		w := f.watch(configMaps + "&resourceVersion=3")
-		if err := f.DropEvent("DELETED", 1); err != nil {
-			t.Fatal(err)
-		}
-		must[string](t)(f.Delete("configmaps", "d", "a")) // 4: nobody hears of it
-		must[string](t)(f.Delete("configmaps", "d", "b"))
+		must.OK(t, f.DropEvent("DELETED", 1))
+		must.Get[string](t)(f.Delete("configmaps", "d", "a")) // 4: nobody hears of it
+		must.Get[string](t)(f.Delete("configmaps", "d", "b"))
 		w.want("DELETED b@5")
 		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "5:" {
 			t.Errorf("the list shows %s", describe(l))

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const configMaps = "/api/v1/configmaps?watch=1"
@@ -38,7 +40,7 @@ func TestWatchResumes(t *testing.T) {
 				f.create("d/a", "d/b") // 2, 3
 				f.Compact()
 				f.touch("d/a") // 4
-				must[string](t)(f.Delete("configmaps", "d", "b"))
+				must.Get[string](t)(f.Delete("configmaps", "d", "b"))
 				a := f.get(configMaps + "&timeoutSeconds=1" + tt.query)
 				if a.err != nil {
 					t.Fatal(a.err)
@@ -63,9 +65,7 @@ func frames(t *testing.T, body string) string {
 		if errors.Is(err, io.EOF) {
 			return strings.Join(all, ", ")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all = append(all, f.String())
 	}
 }
@@ -94,7 +94,7 @@ func TestBookmarks(t *testing.T) {
 				w := f.watch(configMaps + "&resourceVersion=2" + tt.query)
 				synctest.Wait()
 				other := func() { // a change of another type, which only bookmarks tell of
-					must[string](t)(f.Create("secrets", map[string]any{"metadata": map[string]any{"namespace": "d", "generateName": "s-"}}))
+					must.Get[string](t)(f.Create("secrets", map[string]any{"metadata": map[string]any{"namespace": "d", "generateName": "s-"}}))
 				}
 				other()
 				defer time.AfterFunc(100*time.Second, other).Stop()
@@ -104,9 +104,7 @@ func TestBookmarks(t *testing.T) {
 					if errors.Is(err, io.EOF) {
 						break
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					got = append(got, fmt.Sprintf("%.0f %s", time.Since(began).Seconds(), fr))
 				}
 				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -133,7 +131,7 @@ func TestSlowWatchIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{Window: 10})
 		const large = 100_000 // more than the buffers on the way
-		must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
+		must.Get[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
 		w, quick := f.watch(configMaps+"&resourceVersion=2"), f.watch(configMaps+"&resourceVersion=2")
 		synctest.Wait()
 		for i := range 12 {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A socketWatch is a watch over WebSocket of a client that is another library's than the server's.
@@ -220,9 +222,7 @@ func TestWebSocketCutInsideAMessage(t *testing.T) {
 			w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1", "Accept", accept)
 			f.create("default/a")
 			_, whole, err := w.ws.ReadMessage()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			f.CutWatches(int64(len(whole) + lengthBytes + 50))
 			f.create("default/b", "default/c")
 			if _, b, err := w.ws.ReadMessage(); err != nil || len(b) != len(whole) {
@@ -272,13 +272,9 @@ func TestListenerClosesWebSockets(t *testing.T) {
 	for _, refuse := range []bool{true, false} {
 		s := New(Options{})
 		l, err := s.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		w, err := dialSocket(t, (&net.Dialer{}).DialContext, l.URL+"/api/v1/configmaps?watch=true&resourceVersion=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if refuse {
 			err = s.Refuse(time.Hour)
 		} else {
@@ -303,19 +299,17 @@ func TestCutWebSocketFrameHasTheShortestLength(t *testing.T) {
 	for _, size := range []int{1, 2, 124, 125, 126, 500, 65534, 65535, 65536, 70000} {
 		synctest.Test(t, func(t *testing.T) {
 			f := serve(t, Options{})
-			rv := must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", 100_000))))
+			rv := must.Get[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", 100_000))))
 			transport, _ := f.client.Transport.(*http.Transport)
-			conn := must[net.Conn](t)(transport.DialContext(t.Context(), "tcp", "server"))
+			conn := must.Get[net.Conn](t)(transport.DialContext(t.Context(), "tcp", "server"))
 			defer conn.Close()
 			f.Cut(Cut{Next: 1, After: int64(size)})
 			_, err := io.WriteString(conn, "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: server\r\nOrigin: http://server\r\n"+
 				"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			r := bufio.NewReader(conn)
 			for line := "x"; line != "\r\n"; {
-				line = must[string](t)(r.ReadString('\n'))
+				line = must.Get[string](t)(r.ReadString('\n'))
 			}
 			frame, _ := io.ReadAll(r) // to the cut
 			announced, head := uint64(frame[1]), 2

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const inD = "/api/v1/namespaces/d/configmaps"
@@ -155,16 +157,16 @@ func TestDirectAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		obj := configMap("d", "a", "v", "1")
-		rv := must[string](t)(s.Create("configmaps", obj))
+		rv := must.Get[string](t)(s.Create("configmaps", obj))
 		if _, ok := metadataOf(obj)["uid"]; ok {
 			t.Error("the caller's object was changed")
 		}
-		got := must[map[string]any](t)(s.Get("configmaps", "d", "a"))
+		got := must.Get[map[string]any](t)(s.Get("configmaps", "d", "a"))
 		if got["kind"] != "ConfigMap" || lookup(got, "data.v") != "1" || str(metadataOf(got), "resourceVersion") != rv {
 			t.Errorf("%v", got)
 		}
 		got["data"] = map[string]any{"v": "2"}
-		rv = must[string](t)(s.Update("configmaps", got))
+		rv = must.Get[string](t)(s.Update("configmaps", got))
 		if _, err := s.Update("configmaps", got); !apierrors.IsConflict(err) {
 			t.Errorf("update at an old version: %v", err)
 		}
@@ -175,7 +177,7 @@ func TestDirectAccess(t *testing.T) {
 		if err != nil || at != rv || len(items) != 1 || lookup(items[0], "data.v") != "2" {
 			t.Errorf("%v at %s, %v", items, at, err)
 		}
-		must[string](t)(s.Delete("configmaps", "d", "a"))
+		must.Get[string](t)(s.Delete("configmaps", "d", "a"))
 		for _, err := range []error{
 			second(s.Get("configmaps", "d", "a")), second(s.Delete("configmaps", "d", "a")), second(s.Get("nope", "d", "a")),
 			second(s.Create("nope", obj)), second(s.Patch("nope", "d", "a", nil)), second(s.Update("nope", obj)), second(s.Delete("nope", "", "")),
@@ -200,14 +202,14 @@ func TestUpdateWithAnotherTypeOfNumber(t *testing.T) {
 			"spec":     map[string]any{"replicas": replicas},
 		}
 	}
-	created := must[string](t)(s.Create("deployments.apps", deployment(3)))
+	created := must.Get[string](t)(s.Create("deployments.apps", deployment(3)))
 	for _, three := range []any{3, int32(3), int64(3)} {
-		if rv := must[string](t)(s.Update("deployments.apps", deployment(three))); rv != created {
+		if rv := must.Get[string](t)(s.Update("deployments.apps", deployment(three))); rv != created {
 			t.Errorf("%T: the same object was committed at %s", three, rv)
 		}
 	}
-	must[string](t)(s.Update("deployments.apps", deployment(int8(4))))
-	got := must[map[string]any](t)(s.Get("deployments.apps", "d", "x"))
+	must.Get[string](t)(s.Update("deployments.apps", deployment(int8(4))))
+	got := must.Get[map[string]any](t)(s.Get("deployments.apps", "d", "x"))
 	if got := lookup(got, "metadata.generation"); got != int64(2) {
 		t.Errorf("generation %v, want 2", got)
 	}
@@ -261,7 +263,7 @@ func TestDefaultPorts(t *testing.T) {
 			}
 		}
 		obj := map[string]any{"metadata": map[string]any{"namespace": "d", "name": "go"}, "spec": map[string]any{"ports": []any{map[string]any{"port": 80}}}}
-		must[string](t)(f.Create("services", obj))
+		must.Get[string](t)(f.Create("services", obj))
 		if port := obj["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any); len(port) != 1 {
 			t.Errorf("the caller's object has become %v", obj)
 		}

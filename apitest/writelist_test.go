@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
@@ -17,7 +19,7 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 		f := serve(t, Options{})
 		f.create("small/a")
 		for i := range 40 {
-			must[string](t)(f.Create("configmaps", configMap("large", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
+			must.Get[string](t)(f.Create("configmaps", configMap("large", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
 		}
 		for _, tt := range []struct {
 			namespace, accept string
@@ -30,8 +32,8 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 			if zipped := a.header.Get("Content-Encoding") == "gzip"; zipped != tt.zipped {
 				t.Errorf("%s for %s: Content-Encoding %q", tt.namespace, tt.accept, a.header.Get("Content-Encoding"))
 			} else if zipped {
-				r := must[*gzip.Reader](t)(gzip.NewReader(strings.NewReader(body)))
-				body = string(must[[]byte](t)(io.ReadAll(r)))
+				r := must.Get[*gzip.Reader](t)(gzip.NewReader(strings.NewReader(body)))
+				body = string(must.Get[[]byte](t)(io.ReadAll(r)))
 			}
 			var l listing
 			if err := json.Unmarshal([]byte(body), &l); err != nil || len(l.Items) == 0 {
@@ -57,7 +59,7 @@ func TestInitialEventsAreCompressedForThoseWhoAccept(t *testing.T) {
 			if zipped := resp.Header.Get("Content-Encoding") == "gzip"; zipped != tt.zipped {
 				t.Errorf("%s for %s: Content-Encoding %q", tt.url, tt.accept, resp.Header.Get("Content-Encoding"))
 			} else if zipped {
-				events := json.NewDecoder(must[*gzip.Reader](t)(gzip.NewReader(resp.Body)))
+				events := json.NewDecoder(must.Get[*gzip.Reader](t)(gzip.NewReader(resp.Body)))
 				for _, name := range []string{"a", "b", "c"} {
 					var event struct {
 						Object struct{ Metadata struct{ Name string } }
@@ -82,10 +84,10 @@ type wrapped struct {
 func TestLargeListToAnyResponseWriter(t *testing.T) {
 	s := New(Options{})
 	for i := range 20 {
-		must[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
+		must.Get[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
 	}
 	w := &discard{header: make(http.Header)}
-	s.ServeHTTP(wrapped{ResponseWriter: w}, must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD, nil)))
+	s.ServeHTTP(wrapped{ResponseWriter: w}, must.Get[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD, nil)))
 	if w.n < 200_000 {
 		t.Errorf("%d bytes were sent", w.n)
 	}
@@ -95,10 +97,10 @@ func TestLargeListToAnyResponseWriter(t *testing.T) {
 func TestListIsNotHeldWhole(t *testing.T) {
 	s := New(Options{})
 	for i := range 2000 {
-		must[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 8000))))
+		must.Get[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 8000))))
 	}
 	w := &discard{header: make(http.Header)}
-	req := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD+"?resourceVersion=0", nil))
+	req := must.Get[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD+"?resourceVersion=0", nil))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	s.ServeHTTP(w, req)

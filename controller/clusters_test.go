@@ -17,6 +17,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -69,23 +70,17 @@ func TestClusters(t *testing.T) {
 		open := func(name string) *relist.Resource[*ConfigMap] {
 			server, listener := apitest.StartInMemory(t, apitest.Options{})
 			client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			t.Cleanup(client.Close)
 			configMaps, err := relist.New(client, object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"},
 				relist.Options[*ConfigMap]{ListWatch: listwatch.Options[*ConfigMap]{LabelSelector: "copied"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			servers[name] = server
 			return configMaps
 		}
 		must := func(_ string, err error) {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}
 		write := func(name, data string) {
 			t.Helper()

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/controller/lease"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -38,9 +39,7 @@ type replica struct {
 func newReplica(t *testing.T, listener *apitest.Listener) *replica {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	r := &replica{t: t, queue: controller.NewQueue[string](controller.QueueOptions{}), ended: make(chan error, 1), does: func(context.Context, string) error { return nil }}
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -95,9 +94,7 @@ func set(t *testing.T, server *apitest.Server, name, value string) {
 	if err != nil {
 		_, err = server.Create("configmaps", obj)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // One works, and the other keeps its cache. When the first ends, the second looks at every object.
@@ -141,9 +138,7 @@ func TestTermReadsNoOldCopy(t *testing.T) {
 			read += obj.Data["v"]
 			return nil
 		}
-		if err := server.FailNext(apitest.Failure{Verb: "watch", Resource: "configmaps", Status: http.StatusServiceUnavailable, For: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.FailNext(apitest.Failure{Verb: "watch", Resource: "configmaps", Status: http.StatusServiceUnavailable, For: time.Hour}))
 		server.EndWatches()
 		set(t, server, "a", "2")
 		first.end()
@@ -172,9 +167,7 @@ func TestLostTerm(t *testing.T) {
 		r.mu.Unlock()
 		set(t, server, "a", "2")
 		synctest.Wait()
-		if err := server.Refuse(14 * time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Refuse(14*time.Second))
 		<-time.After(13 * time.Second)
 		if stats := r.queue.Stats(); stats.Ready+stats.Delayed+stats.Failing+stats.Working > 0 {
 			t.Errorf("after the term the queue has %+v", stats)

@@ -18,6 +18,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -83,15 +84,11 @@ func newCounter(t *testing.T, several bool, before func(*apitest.Server), opts l
 		before(c.server)
 	}
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	typ := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
 	writes, err := writer.New[*configMap](client, typ, writer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	open := func(namespace string) (source.ListWatcher[*configMap], error) {
 		opts.Namespace = namespace
 		return listwatch.New(client, typ.GroupVersionResource(), opts)
@@ -101,15 +98,11 @@ func newCounter(t *testing.T, several bool, before func(*apitest.Server), opts l
 	none := func(*configMap) []string { return nil } // its own writes would bring the key back at once
 	if several {
 		m := informer.NewMultiNamespace(open, quiet)
-		if err := errors.Join(m.Add("a"), m.Add("b")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(m.Add("a"), m.Add("b")))
 		from, c.store = controller.Watches(m, none), m.Store()
 	} else {
 		lw, err := open("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		in := informer.New(lw, quiet)
 		from, c.store = controller.Watches(in, none), in.Store()
 	}
@@ -189,9 +182,7 @@ func TestLongWaitEnds(t *testing.T) {
 		c.server.Stall()
 		c.queue.Add("a/counter")
 		later(25 * time.Second)
-		if err := c.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.server.Resume())
 		synctest.Wait()
 		log := c.logged() // neither says what there was not
 		if !strings.Contains(log, `msg="relist: reconcile waits for a cache" key=a/counter cache=configmaps`+"\n") ||
@@ -205,17 +196,13 @@ func TestLongWaitEnds(t *testing.T) {
 func restored(x apitest.Restore) func(t *testing.T, c *counter) {
 	return func(t *testing.T, c *counter) {
 		_, version, err := c.server.List("configmaps", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		later(5 * time.Second)
 		x.ResourceVersion = version
 		c.state.Lock()
 		c.lost = true
 		c.state.Unlock()
-		if err := c.server.Restore(x); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.server.Restore(x))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // inBubble runs a test in virtual time, with a queue whose delays have no jitter.
@@ -36,9 +37,7 @@ func ready(t *testing.T, q *controller.Queue[string]) string {
 func get(t *testing.T, q *controller.Queue[string]) string {
 	t.Helper()
 	key, err := q.Get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return key
 }
 

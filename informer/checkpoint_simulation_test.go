@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -204,7 +205,5 @@ func killed(t *testing.T, dice *rand.Rand, file *versions, tally *restarts) {
 		tally.Damaged++
 	default: // the copy is as good as it was
 	}
-	if err := os.WriteFile(file.path, data, fs.FileMode(0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file.path, data, fs.FileMode(0o600)))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -257,9 +258,7 @@ func TestLastSaveThatHangsIsTold(t *testing.T) {
 func TestDamagedFileIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
-		if err := os.WriteFile(path, []byte("relist checkpoint 1\nand then something else"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte("relist checkpoint 1\nand then something else"), 0o600))
 		f := newFake("ns/a")
 		r, d := saving(t, f, path)
 		r.start()
@@ -327,9 +326,7 @@ func TestStopTellsWhatItSaves(t *testing.T) {
 			if settled {
 				synctest.Wait()
 			}
-			if err := in.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, in.Stop(t.Context()))
 			if err := <-done; err != nil {
 				t.Errorf("Run returned %v after Stop", err)
 			}

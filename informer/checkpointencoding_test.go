@@ -15,6 +15,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
@@ -34,14 +35,10 @@ func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initia
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(client.Close)
 		resource, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		set := func(name, value string) {
 			if _, err := server.Patch("configmaps", "shop", name, map[string]any{"data": map[string]any{"value": value}}); err != nil {
 				t.Fatal(err)
@@ -108,9 +105,7 @@ func TestCopyOfObjectsInAnyEncoding(t *testing.T) {
 	t.Run("lazy, resumed", func(t *testing.T) {
 		data := lazy.At[map[string]string]("data")
 		encoding, err := lazy.New[*settings](lazy.Options{Fields: []lazy.Named{data}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		of := listwatch.Options[*lazy.Object[*settings]]{Encoding: encoding, Drop: []string{"metadata.managedFields"}}
 		restartsWith(t, of, reflector.FromCache, false, func(c *lazy.Object[*settings]) string { return data.Of(c)["value"] })
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // runs is a rig whose Run is expected to return want.
@@ -164,9 +165,7 @@ func TestStopWhereverItIs(t *testing.T) {
 			}
 			in := informer.New(f, informer.Options[*thing]{Logger: silent})
 			reg, err := in.AddHandler(informer.Handler[*thing]{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			done := inBackground(func() error { return in.Run(t.Context()) })
 			synctest.Wait()
 			if err := in.Stop(t.Context()); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/internal/goexit"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -98,19 +99,13 @@ func (u *userCode) run(t *testing.T, multi bool) (in cached, regs []*informer.Re
 	in = informer.New(f, u.options())
 	if multi {
 		m := informer.NewMultiNamespace(func(string) (source.ListWatcher[*thing], error) { return f, nil }, u.options())
-		if err := m.Add("ns"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.Add("ns"))
 		in = m
 	}
 	reg, err := in.AddHandler(u.handler())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	observer, err := in.Observe("test", func(informer.Change[*thing]) { u.call("observer") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	running := inBackground(func() error { return in.Run(t.Context()) })
 	synctest.Wait()
 	f.set("ns/a", 1)
@@ -200,9 +195,7 @@ func TestExitedIsNotSaved(t *testing.T) {
 func TestGroupMemberThatEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
-		if err := g.Add("m", exiting{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Add("m", exiting{}))
 		if err := g.Run(t.Context()); !errors.Is(err, goexit.Err) || !strings.Contains(err.Error(), "m:") {
 			t.Errorf("Run returned %v", err)
 		}

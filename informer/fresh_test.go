@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -91,9 +92,7 @@ func TestWaitForDeletion(t *testing.T) {
 		r := newRig(t, f, informer.Options[*thing]{})
 		r.start()
 		f.Remove("a") // at version 3
-		if err := r.WaitForVersion(t.Context(), "3"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.WaitForVersion(t.Context(), "3"))
 		if _, ok := r.Store().Get("a"); ok {
 			t.Error("the store holds a")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -26,18 +27,12 @@ func goAway(t *testing.T, protocol transport.Protocol) {
 	server := apitest.New(apitest.Options{})
 	defer server.Close()
 	listener, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Protocol: protocol})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var lists atomic.Int64
 	in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Reflector: reflector.Options{
 		BackoffBase: time.Millisecond, // streams that live as short as these follow the schedule

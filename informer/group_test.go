@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -33,9 +34,7 @@ func runGroup(t *testing.T, g *informer.Group) {
 // join adds a member, and fails the test if that is an error.
 func join(t *testing.T, g *informer.Group, name string, m informer.Member) {
 	t.Helper()
-	if err := g.Add(name, m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, g.Add(name, m))
 }
 
 func waitForGroup(g *informer.Group, d time.Duration) error {
@@ -51,9 +50,7 @@ func TestGroupAddsBeforeAndWhileItRuns(t *testing.T) {
 		join(t, g, "early", early)
 		runGroup(t, g)
 		join(t, g, "late", late)
-		if err := waitForGroup(g, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, waitForGroup(g, time.Minute))
 		if early.Store().Len() != 1 || late.Store().Len() != 2 {
 			t.Errorf("the stores have %d and %d objects, want 1 and 2", early.Store().Len(), late.Store().Len())
 		}
@@ -83,9 +80,7 @@ func TestGroupNamesWhoIsLate(t *testing.T) {
 		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v does not say that the server refuses, and that the time is up", err)
 		}
-		if err := g.Stop(t.Context(), "secrets"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Stop(t.Context(), "secrets"))
 		if err := waitForGroup(g, time.Minute); err != nil {
 			t.Errorf("without secrets: %v", err)
 		}
@@ -102,9 +97,7 @@ func TestGroupStopsOne(t *testing.T) {
 		join(t, g, "stays", stays)
 		join(t, g, "goes", goes)
 		runGroup(t, g)
-		if err := g.Stop(t.Context(), "goes"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Stop(t.Context(), "goes"))
 		if _, err := goes.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("after Stop, AddHandler returned %v, want %v", err, informer.ErrStopped)
 		}
@@ -189,9 +182,7 @@ func TestGroupKeepsRunningWithout(t *testing.T) {
 		runGroup(t, g)
 		waiting := inBackground(func() error { return g.WaitForSync(t.Context()) })
 		synctest.Wait()
-		if err := gone.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, gone.Stop(t.Context()))
 		if err := <-waiting; err != nil {
 			t.Errorf("WaitForSync returned %v for a member that has left", err)
 		}
@@ -260,9 +251,7 @@ func TestGroupDoesNotWaitForWhatNeverStarts(t *testing.T) {
 		join(t, g, "pods", pods)
 		waiting := inBackground(func() error { return g.WaitForSync(t.Context()) })
 		synctest.Wait()
-		if err := g.Stop(t.Context(), "pods"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Stop(t.Context(), "pods"))
 		if err := <-waiting; err != nil {
 			t.Errorf("after Stop, WaitForSync returned %v", err)
 		}
@@ -301,9 +290,7 @@ func TestGroupStatus(t *testing.T) {
 		town.in("b").Fail(away)
 		multi := informer.NewMultiNamespace(town.open, informer.Options[*thing]{Logger: silent})
 		for _, namespace := range []string{"b", "a"} {
-			if err := multi.Add(namespace); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, multi.Add(namespace))
 		}
 		g := informer.NewGroup()
 		if got := g.Status(); got != nil {
@@ -342,9 +329,7 @@ func TestGroupStatus(t *testing.T) {
 
 		broken.Fail(nil)
 		later(time.Minute)
-		if err := g.Stop(t.Context(), "maps"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Stop(t.Context(), "maps"))
 		expect(`pods "" watching failing=<nil>`, `secrets "" watching failing=<nil>`)
 	})
 }

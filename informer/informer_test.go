@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -67,9 +68,7 @@ func TestStoreIsAhead(t *testing.T) {
 		check := func(value string, want ...string) {
 			t.Helper()
 			objects, err := r.Store().ByIndex("parity", value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got := describe(objects); !slices.Equal(got, want) {
 				t.Errorf("index holds %q under %s, want %q", got, value, want)
 			}

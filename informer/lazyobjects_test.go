@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/listwatch/lazy/zstd"
@@ -31,17 +32,13 @@ func lazyResource(t *testing.T, opts lazy.Options, of listwatch.Options[*lazySet
 	t.Helper()
 	server, listener := apitest.StartInMemory(t, apitest.Options{})
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	if of.Encoding, err = lazy.New[*settings](opts); err != nil {
 		t.Fatal(err)
 	}
 	resource, err := listwatch.New(client, settingsResource, of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return server, resource
 }
 
@@ -96,9 +93,7 @@ func TestLazyObjectsAreKept(t *testing.T) {
 						t.Fatalf("round %d: %v, %v", round, found, err)
 					}
 					if round%2 == 1 { // a relist finds the deletions
-						if err := server.Refuse(time.Second); err != nil {
-							t.Fatal(err)
-						}
+						must.OK(t, server.Refuse(time.Second))
 						server.CutWatches(0)
 					}
 					for i := range each {
@@ -212,9 +207,7 @@ func TestLazyObjectsThatAreEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(time.Minute)
-		if err := server.Restore(apitest.Restore{ResourceVersion: backup}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Restore(apitest.Restore{ResourceVersion: backup}))
 		later(time.Minute)
 		stop()
 		if want := []string{"other", "other"}; !slices.Equal(told, want) {

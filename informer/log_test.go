@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
@@ -114,14 +115,10 @@ func TestLoggerIsToldWhichNamespace(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("not there")
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	pods, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*Pod]{Namespace: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var log logged
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -153,9 +150,7 @@ func TestLoggerIsToldWhichMember(t *testing.T) {
 			lw, err := town.open(namespace)
 			return named{lw}, err
 		}, informer.Options[*thing]{Logger: logger})
-		if err := multi.Add("shop"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, multi.Add("shop"))
 		join(t, g, "away", multi)
 		alone := informer.New(named{newFake("shop/tea")}, informer.Options[*thing]{Logger: logger})
 		t.Cleanup(running(t, alone))

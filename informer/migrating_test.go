@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -90,14 +91,10 @@ func TestMigratingRuns(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	createPods(t, server, 0, 3)
 	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 
 	// A sink of one's own.
 	ctx, stop := context.WithCancel(t.Context())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
@@ -25,16 +26,12 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
 		write := func(_ string, err error) {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			synctest.Wait()
 		}
 		write(server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "b", "name": "alone"}}))
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer client.Close()
 		multi := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*thing], error) {
 			return listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*thing]{
@@ -53,9 +50,7 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 		if _, err := multi.AddHandler(h); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(multi.Add("a"), multi.Add("b")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(multi.Add("a"), multi.Add("b")))
 		stop := running(t, multi)
 		waitForSync := func() error {
 			wait, over := context.WithTimeout(t.Context(), time.Hour)

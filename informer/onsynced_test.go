@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
@@ -63,9 +64,7 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 				t.Helper()
 				m := informer.NewMultiNamespace(func(string) (source.ListWatcher[*thing], error) { return f, nil },
 					informer.Options[*thing]{Logger: silent})
-				if err := m.Add("shop"); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, m.Add("shop"))
 				return m
 			},
 		} {
@@ -229,9 +228,7 @@ func TestOnSyncedAndStop(t *testing.T) {
 		synctest.Wait()
 		d := diary{hold: func(string) { <-time.After(time.Second) }}
 		reg, err := in.AddHandler(d.withSynced())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := in.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}

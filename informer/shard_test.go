@@ -11,6 +11,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -30,21 +31,15 @@ func TestCopyOfAnotherShardIsNotUsed(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{Sharding: true})
 		createPods(t, server, 0, 20)
 		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer client.Close()
 		path := filepath.Join(t.TempDir(), "pods")
 		keysOf := func(index int) []string {
 			t.Helper()
 			shard, err := listwatch.Shard(index, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{ShardSelector: shard})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Checkpoint: checkpoint.File[*Pod](path, checkpoint.Options{})})
 			stop := running(t, in)
 			synctest.Wait()
@@ -53,9 +48,7 @@ func TestCopyOfAnotherShardIsNotUsed(t *testing.T) {
 			return keys
 		}
 		first := keysOf(0)
-		if err := server.Refuse(time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Refuse(time.Hour))
 		if keys := keysOf(1); len(keys) > 0 {
 			t.Errorf("another range has %q of the copy", keys)
 		}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/store"
 )
 
@@ -45,9 +46,7 @@ func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 				in := informer.New(f, informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{"x": index}})
 				callbacks := 0
 				reg, err := in.AddHandler(informer.Handler[*thing]{OnAdd: func(*thing, bool) { callbacks++; hold("callback") }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := inBackground(func() error { return in.Run(ctx) })
 				synctest.Wait()

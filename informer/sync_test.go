@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -62,9 +63,7 @@ func TestWaitForSyncKnowsTheVersion(t *testing.T) {
 				t.Errorf("the informer has synced, and the store of %d objects has no version", r.Store().Len())
 			}
 			close(held)
-			if err := r.WaitForSync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.WaitForSync(t.Context()))
 			synctest.Wait()
 			if told == "" {
 				t.Error("OnSynced was called before the store had a version")

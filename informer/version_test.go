@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/store"
 )
 
@@ -34,9 +35,7 @@ func TestVersionIsNotAhead(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		last := fmt.Sprint(objects - 1)
 		_, err := in.AddHandler(informer.Handler[*thing]{OnAdd: onNamed(last, stop)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		done := make(chan error)
 		go func() { done <- in.Run(ctx) }()
 		<-in.Synced()

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -57,9 +58,7 @@ func zip(text []byte) []byte {
 func (s neverEnds) client(t *testing.T) *transport.Client {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1", RoundTripper: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }

@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestPath(t *testing.T) {
@@ -46,9 +48,7 @@ func TestRequestsCarryOptionsAndSelectors(t *testing.T) {
 	}
 	seconds := int64(300)
 	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5", AllowWatchBookmarks: true, TimeoutSeconds: &seconds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
@@ -107,9 +107,7 @@ func TestCancelEndsAWatchThatWaits(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := mustNew(t, client, Options[*configMap]{}).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	<-opened
 	cancel()

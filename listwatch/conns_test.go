@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
@@ -25,9 +26,7 @@ func serveInMemory(t *testing.T, config transport.Config, handler http.HandlerFu
 	go func() { _ = server.Serve(network) }() // always net.ErrClosed, or http.ErrServerClosed
 	config.Server, config.Dial = "http://api.example", network.Dial
 	client, err := transport.NewClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() {
 		client.Close()
 		_ = server.Close()
@@ -92,9 +91,7 @@ func TestConnectionsOfAList(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if parts := strings.Join(got, " "); parts != test.want || list.ConnGone() != test.gone {
 				t.Errorf("over a new connection: %s; the first one is gone: %t; want %s and %t", parts, list.ConnGone(), test.want, test.gone)
 			}

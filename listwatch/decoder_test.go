@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
@@ -19,9 +20,7 @@ const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"
 func decodeWith[T object.Object](t *testing.T, transform func(T) (T, error), data string) (T, object.Meta, *source.ObjectError) {
 	t.Helper()
 	d, err := newDecoder(transform, nil, false, JSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d.decode(d.encodings[0], []byte(data), schema.GroupVersionKind{})
 }
 

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const fullJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5",` +
@@ -38,15 +40,11 @@ func TestDrop(t *testing.T) {
 			switch name {
 			case "list":
 				page, err := r.List(t.Context(), metav1.ListOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				got = page.Items[0]
 			case "watch":
 				watch, err := r.Watch(t.Context(), metav1.ListOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				defer watch.Close()
 				event, err := watch.Next()
 				if err != nil || event.Err != nil {
@@ -99,9 +97,7 @@ func TestDropOfWhatCannotBeDecoded(t *testing.T) {
 	const bad = `{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":7}`
 	for drop, ok := range map[string]bool{"data": true, "other": false} {
 		d, err := newDecoder[*configMap](nil, []string{drop}, false, JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, meta, problem := d.decode(d.encodings[0], []byte(bad), schema.GroupVersionKind{})
 		if (problem == nil) != ok || meta.Key != "n/a" {
 			t.Errorf("without %s: %v of %+v", drop, problem, meta)

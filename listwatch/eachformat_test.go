@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -27,9 +28,7 @@ func TestEachInEveryFormat(t *testing.T) {
 	client := newClient(t, url)
 	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf} {
 		r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{Encoding: encoding})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all, err := source.All(t.Context(), r, metav1.ListOptions{})
 		if err != nil || len(all.Items) != 600 {
 			t.Fatal(len(all.Items), err)

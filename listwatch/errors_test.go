@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -43,9 +44,7 @@ func TestNoErrorOfAStreamQuotesTheToken(t *testing.T) {
 func TestErrorOfAnObjectQuotesNoValue(t *testing.T) {
 	text := `{"type":"ADDED","object":{"metadata":{"name":"a"},"data":"swordfish"}}`
 	w, err := mustNew(t, serve(t, body(text)), Options[*configMap]{}).Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	event, err := w.Next()
 	if err != nil || event.Err == nil {

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -50,9 +51,7 @@ func inEachFormat(t *testing.T, run func(t *testing.T, f wireFormat)) {
 	event := func(typ string, s sample) string { return `{"type":"` + typ + `","object":` + item(s) + `}` }
 	status := func(s metav1.Status) string {
 		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return string(text)
 	}
 	message := func(s sample) string {
@@ -103,9 +102,7 @@ func TestListPutsBadItemsAside(t *testing.T) {
 			f.garbage[0], f.garbage[1], f.item(sample{name: "c", version: "8", value: "v"}),
 		}
 		page, err := f.serve(t, transport.Config{}, f.list(items...), "").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(page.Items) != 2 || page.Items[0].Name != "a" || page.Items[1].Data["k"] != "v" || page.ResourceVersion != "9" {
 			t.Errorf("page is %+v", page)
 		}
@@ -174,9 +171,7 @@ func TestErrorsOfRequestsInEachFormat(t *testing.T) {
 	expired := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status"}, Status: "Failure", Code: 410, Reason: "Expired", Message: "too old"}
 	inEachFormat(t, func(t *testing.T, f wireFormat) {
 		text, err := json.Marshal(expired)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, body := range []string{f.status(expired), string(text)} {
 			client := serve(t, func(w http.ResponseWriter, req *http.Request) {
 				if accept := req.Header.Get("Accept"); !strings.HasPrefix(accept, f.MediaType()) || !strings.HasSuffix(accept, JSON.MediaType()) {

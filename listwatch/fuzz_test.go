@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -21,9 +22,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"items":[{"metadata":{"name":"a"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := newDecoder[*configMap](nil, nil, false, JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{})
 		if (page == nil) == (err == nil) {
 			t.Fatalf("page %v with error %v", page, err)
@@ -51,9 +50,7 @@ func FuzzFrame(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := newDecoder[*unstructured.Unstructured](nil, nil, false, JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d, encoding: d.encodings[0]}
 		event, err := w.decode(transport.Frame{Data: data})
 		word, raw, parseErr := JSON.SplitEvent(data, true)

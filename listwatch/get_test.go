@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
@@ -19,9 +20,7 @@ func TestGet(t *testing.T) {
 		body(objectJSON)(w, req)
 	})
 	obj, meta, err := mustNew(t, client, Options[*configMap]{LabelSelector: "a=b"}).Get(t.Context(), "n/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if asked != "/api/v1/namespaces/n/configmaps/a" {
 		t.Errorf("asked for %s", asked)
 	}

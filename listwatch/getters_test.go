@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
@@ -43,14 +44,10 @@ func TestNamespaceThatTheGetterDoesNotReturn(t *testing.T) {
 		`{"metadata":{"namespace":"m","name":"a","uid":"v","resourceVersion":"6"},"data":{}}]}`
 	client := serve(t, body(namespaced))
 	page, err := mustNew(t, client, Options[*withoutNamespace]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkNamespaceErrors(t, page.Items, page.Errors)
 	own, err := mustNew(t, client, Options[*withoutProbe]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkNamespaceErrors(t, own.Items, own.Errors)
 }
 

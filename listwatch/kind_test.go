@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -40,9 +41,7 @@ func listThenWatch[T object.Object](t *testing.T, config transport.Config, list,
 		}
 	}
 	w, err := r.Watch(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	for {
 		event, err := w.Next()
@@ -190,9 +189,7 @@ func TestLaterPagesHaveTheKindOfTheFirst(t *testing.T) {
 				t.Errorf("%s: page 2 of %s has %s, want %s", name, items, got, want)
 			}
 			w, err := r.Watch(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if event, err := w.Next(); err != nil || event.Err != nil {
 				t.Errorf("%s: after page 2 of %s, the watch says %v, %v", name, items, event.Err, err)
 			}
@@ -221,9 +218,7 @@ func TestListOfOneObjectDoesNotForgetTheKind(t *testing.T) {
 		}
 	}
 	w, err := r.Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	if event, err := w.Next(); err != nil || event.Err != nil {
 		t.Errorf("the watch says %v, %v", event.Err, err)

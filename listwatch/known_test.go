@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -50,9 +51,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 				items = append(items, p.Items...)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			reused := len(items) == 1 && items[0] == held
 			if reused != test.want {
 				t.Errorf("reused: %v, want %v", reused, test.want)
@@ -99,9 +98,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		return obj, object.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
 	}
 	d, err := newDecoder[*configMap](nil, nil, false, JSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	allocations := testing.AllocsPerRun(10, func() {
 		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{known: known})
 		if err != nil || len(page.Items) != items || page.Items[0] != held["n/object-0"] {
@@ -121,9 +118,7 @@ func FuzzKnown(f *testing.F) {
 	f.Add([]byte(`{"spec":{"metadata":{"uid":"x"}},"metadata":{"labels":{"uid":"y"},"uid":"u","name":"a","resourceVersion":"5"}}`))
 	f.Fuzz(func(t *testing.T, item []byte) {
 		d, err := newDecoder[*metav1.PartialObjectMetadata](nil, nil, false, JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		obj, meta, bad := d.decode(d.encodings[0], item, itemKind(metav1.TypeMeta{}, ""))
 		if bad != nil || !jsontext.Value(item).IsValid() {
 			return

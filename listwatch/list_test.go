@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
@@ -20,9 +21,7 @@ import (
 func TestListOfARealServer(t *testing.T) {
 	r := mustNew(t, serve(t, replay(t, "list-page1.http")), Options[*configMap]{})
 	page, err := r.List(t.Context(), metav1.ListOptions{Limit: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if page.ResourceVersion != "40488" || !strings.HasPrefix(page.Continue, "eyJ2") || page.Remaining == nil || *page.Remaining != 3 {
 		t.Errorf("list metadata is %q, %q, %v", page.ResourceVersion, page.Continue, page.Remaining)
 	}
@@ -38,9 +37,7 @@ func TestListOfARealServer(t *testing.T) {
 func TestListGivesUnstructuredItemsTheirKind(t *testing.T) {
 	client := serve(t, replay(t, "list-page1.http"))
 	page, err := mustNew(t, client, Options[*unstructured.Unstructured]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, item := range page.Items {
 		if item.GetKind() != "ConfigMap" || item.GetAPIVersion() != "v1" {
 			t.Errorf("%s is a %q of %q", item.GetName(), item.GetKind(), item.GetAPIVersion())
@@ -56,9 +53,7 @@ func TestListOfMetadataAsksForIt(t *testing.T) {
 		answer(w, req)
 	})
 	page, err := mustNew(t, client, Options[*metav1.PartialObjectMetadata]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !strings.HasPrefix(accept, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,") {
 		t.Errorf("Accept is %q", accept)
 	}
@@ -72,9 +67,7 @@ func TestListOfMetadataAsksForIt(t *testing.T) {
 func TestListWithItemsFirst(t *testing.T) {
 	client := serve(t, body(`{"apiVersion":"x.io/v1","items":[{"apiVersion":"x.io/v1","kind":"W","metadata":{"name":"a"}}],"kind":"WList","metadata":{"resourceVersion":"7"}}`))
 	page, err := mustNew(t, client, Options[*unstructured.Unstructured]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if page.ResourceVersion != "7" || len(page.Items) != 1 || page.Items[0].GetKind() != "W" {
 		t.Errorf("page is %+v", page)
 	}

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -15,15 +16,11 @@ type partial = metav1.PartialObjectMetadata
 // Options that ask for the same have one Origin, however they are written.
 func TestOriginOfEqualOptions(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	open := func(opts listwatch.Options[*partial]) *listwatch.Client[*partial] {
 		r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return r
 	}
 	one := open(listwatch.Options[*partial]{

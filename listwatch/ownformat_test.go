@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/internal/framestest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
@@ -133,15 +134,11 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client, err := transport.NewClient(transport.Config{Server: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	for _, drop := range [][]string{nil, {"text"}} {
 		r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "notes"}, listwatch.Options[*note]{Encoding: lines{}, Drop: drop})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		checkNotes(t.Context(), t, r, drop == nil)
 	}
 }
@@ -161,9 +158,7 @@ func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], t
 		t.Errorf("list %+v of %v, %v", list, items, err)
 	}
 	watch, err := r.Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer watch.Close()
 	if e, err := watch.Next(); err != nil || e.Type != object.Modified || e.Meta.ResourceVersion != "6" || (e.Object.Text == "three") != text {
 		t.Errorf("event %+v, %v", e, err)

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 )
 
@@ -98,9 +99,7 @@ func TestEachOfOneAnswer(t *testing.T) {
 			r := mustNew(t, serve(t, body(test.text)), Options[*configMap]{})
 			var got gathered
 			list, err := source.Each(t.Context(), r, metav1.ListOptions{}, got.take)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if list.ResourceVersion != "9" || list.Pages != 1 || list.Items != nil || list.Metas != nil || list.Errors != nil {
 				t.Errorf("the list is %+v", list)
 			}

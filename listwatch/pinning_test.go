@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 )
 
@@ -48,9 +49,7 @@ func survivorsPinNothing[T object.Object](t *testing.T) {
 	resource := mustNew(t, serve(t, serveMany), Options[T]{})
 	before := liveHeap()
 	page, err := resource.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if len(page.Items) != manyObjects {
 		t.Fatalf("%d objects, want %d", len(page.Items), manyObjects)
 	}

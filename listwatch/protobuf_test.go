@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -114,9 +115,7 @@ func protoBody(text string) http.HandlerFunc { return answerAs(Protobuf.MediaTyp
 func captureBytes(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("../testdata/captures/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(data)
 }
 
@@ -124,9 +123,7 @@ func TestProtobufListOfARealServer(t *testing.T) {
 	client := serve(t, protoBody(captureBytes(t, "list-protobuf.bin")))
 	r := mustNew(t, client, Options[*protoMap]{Encoding: Auto})
 	page, err := r.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	kind := r.expected().kind
 	var got []string
 	for _, item := range page.Items {
@@ -164,13 +161,9 @@ func TestProtobufWatchOfARealServer(t *testing.T) {
 // encodings.
 func TestProtobufAndJSONGiveTheSame(t *testing.T) {
 	inProtobuf, err := mustNew(t, serve(t, protoBody(captureBytes(t, "list-protobuf.bin"))), Options[*protoMap]{Encoding: Auto}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	inJSON, err := mustNew(t, serve(t, replay(t, "list-rv0.http")), Options[*protoMap]{Encoding: Auto}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	same := 0
 	for _, a := range inProtobuf.Items {
 		for _, b := range inJSON.Items {
@@ -246,9 +239,7 @@ func TestWhatCanBeReadFromProtobuf(t *testing.T) {
 		{acceptOf[*panicsOnProtobuf], "panicked: unforeseen"},
 	} {
 		auto, err := test.new(Auto)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want := "application/vnd.kubernetes.protobuf,application/json"
 		if test.want != "" {
 			want = "application/json"

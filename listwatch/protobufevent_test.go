@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -14,9 +15,7 @@ import (
 func protoStatus(t testing.TB, status metav1.Status) string {
 	t.Helper()
 	raw, err := status.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return enveloped("Status", string(raw))
 }
 
@@ -102,9 +101,7 @@ func FuzzProtobufEvent(f *testing.F) {
 	f.Add([]byte(protoEvent("ERROR", protoStatus(f, metav1.Status{Code: 410}))[4:]))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := newDecoder[*protoMap](nil, nil, false, Protobuf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		w := &watch[*protoMap]{what: "things", decoder: d, encoding: d.encodings[0]}
 		event, err := w.decode(transport.Frame{Data: data})
 		var reference metav1.WatchEvent

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
@@ -18,9 +19,7 @@ import (
 func readProtobufList(t testing.TB, body io.Reader) (*source.Page[*protoMap], error) {
 	t.Helper()
 	d, err := newDecoder[*protoMap](nil, nil, false, Protobuf, JSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return decodePage(&transport.Response{Body: io.NopCloser(body), MediaType: Protobuf.MediaType()}, d, pageOptions[*protoMap]{})
 }
 
@@ -87,9 +86,7 @@ func TestProtobufListBodies(t *testing.T) {
 func TestProtobufListCutAnywhere(t *testing.T) {
 	body := captureBytes(t, "list-protobuf.bin")
 	whole, err := readProtobufList(t, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for at := range len(body) {
 		page, err := readProtobufList(t, strings.NewReader(body[:at]))
 		if at == len(body)-4 || at == len(body)-2 {
@@ -111,9 +108,7 @@ func TestProtobufItemsPinNothing(t *testing.T) {
 	object := protoObject("a", "5", "v")
 	body := []byte(protoList("7", object, protoObject("b", "5", strings.Repeat("x", 100_000))))
 	page, err := readProtobufList(t, &overwriting{data: body})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := page.Items[0]; got.Name != "a" || got.Data["k"] != "v" || got.UID != "u-a" {
 		t.Errorf("the object changed with the buffer it was read from: %+v", got)
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // For each field of ListOptions, set to a value, to its zero value, and to a pointer
@@ -16,9 +18,7 @@ func TestQuery(t *testing.T) {
 	check := func(opts metav1.ListOptions) {
 		t.Helper()
 		want, err := queryparams.Convert(&opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if diff := cmp.Diff(want, queryOf(&opts)); diff != "" {
 			t.Errorf("%+v (-apimachinery +ours)\n%s", opts, diff)
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -25,9 +26,7 @@ const rawPod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","name
 func TestParseRaw(t *testing.T) {
 	data := []byte(" " + rawPod + "\n")
 	raw, err := listwatch.ParseRaw(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	clear(data)
 	if object.Key(raw) != "shop/web-0" || raw.GetUID() != "u1" || raw.GetResourceVersion() != "7" || raw.String() != "shop/web-0" {
 		t.Errorf("identity = %s %s %s, %s", object.Key(raw), raw.GetUID(), raw.GetResourceVersion(), raw)
@@ -78,15 +77,11 @@ func TestParseRawTakesOddJSON(t *testing.T) {
 func TestRawOfProtobuf(t *testing.T) {
 	pod := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop", UID: "u1", ResourceVersion: "7", Labels: map[string]string{"a": "b"}}}
 	message, err := pod.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	message = append(message, "\x12\x04spec"...)
 	want := string(message)
 	raw, err := listwatch.ParseRaw(message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	clear(message)
 	if object.Key(raw) != "shop/web-0" || raw.GetUID() != "u1" || raw.GetResourceVersion() != "7" || string(raw.Bytes()) != want || raw.IsJSON() {
 		t.Errorf("got %s %s %s %q", object.Key(raw), raw.GetUID(), raw.GetResourceVersion(), raw.Bytes())
@@ -119,9 +114,7 @@ func TestRawOfProtobufThatBeginsAsJSON(t *testing.T) {
 func newClient(t testing.TB, url string) *transport.Client {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -152,18 +145,14 @@ func TestRawIsTheSameFromEverywhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, test.opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			list, err := source.All(t.Context(), r, metav1.ListOptions{})
 			if err != nil || len(list.Items) != 2 || len(list.Errors) > 0 {
 				t.Fatalf("%+v, %v", list, err)
 			}
 			initial := true
 			watch, err := r.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer watch.Close()
 			for _, item := range list.Items {
 				event, err := watch.Next()
@@ -201,13 +190,9 @@ func TestRawOfBadItems(t *testing.T) {
 	}))
 	defer server.Close()
 	r, err := listwatch.New(newClient(t, server.URL), schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	page, err := r.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got []string
 	for _, item := range page.Items {
 		got = append(got, string(item.Bytes()))

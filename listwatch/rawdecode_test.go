@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -42,9 +43,7 @@ func FuzzRawKind(f *testing.F) {
 			return
 		}
 		moved := &Raw{}
-		if err := moved.UnmarshalJSON(data); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, moved.UnmarshalJSON(data))
 		moved.putKindFirst(kind)
 		for _, raw := range []*Raw{inFront, moved} {
 			var got map[string]any
@@ -82,9 +81,7 @@ func BenchmarkRaw(b *testing.B) {
 
 func benchmarkList[T object.Object](b *testing.B, text []byte) {
 	d, err := newDecoder[T](nil, nil, false, JSON)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	var page *source.Page[T]

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
@@ -14,14 +15,10 @@ import (
 func TestScopeOf(t *testing.T) {
 	type partial = *metav1.PartialObjectMetadata
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	deployments, err := listwatch.New(client, schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, listwatch.Options[partial]{Namespace: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, tt := range []struct {
 		name                string
 		lw                  any

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -36,9 +37,7 @@ func serveWith(t testing.TB, config transport.Config, handler http.HandlerFunc) 
 	t.Cleanup(server.Close)
 	config.Server = server.URL
 	client, err := transport.NewClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -55,9 +54,7 @@ func body(text string) http.HandlerFunc {
 func replay(t *testing.T, name string) http.HandlerFunc {
 	t.Helper()
 	capture, err := os.ReadFile("../testdata/captures/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	start := bytes.Index(capture, []byte("HTTP/1.1 ")) // what stands before tells the request
 	if start < 0 {
 		t.Fatalf("%s has no response", name)
@@ -77,8 +74,6 @@ func replay(t *testing.T, name string) http.HandlerFunc {
 func mustNew[T object.Object](t testing.TB, client *transport.Client, opts Options[T]) *Client[T] {
 	t.Helper()
 	r, err := New(client, configMaps, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }

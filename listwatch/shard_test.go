@@ -13,6 +13,7 @@ import (
 	apisharding "k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
@@ -25,13 +26,9 @@ func TestShard(t *testing.T) {
 		end := "0x0000000000000000"
 		for i := range count {
 			selector, err := Shard(i, count)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			part, err := parseShard(selector)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			start := strings.Split(selector, "'")[1]
 			if start != end {
 				t.Fatalf("part %d of %d begins at %s, and the one before ends at %s", i, count, start, end)
@@ -105,9 +102,7 @@ func FuzzShard(f *testing.F) {
 		}
 		obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), Namespace: namespace}}
 		want, err := apisharding.NewSelector(ranges...).Matches(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := part.has(object.Meta{Key: namespace + "/a", UID: types.UID(uid)}); got != want {
 			t.Errorf("%q, %s in %s: %v, want %v", selector, uid, namespace, got, want)
 		}
@@ -147,9 +142,7 @@ func TestShardIsAskedFor(t *testing.T) {
 	quarter := "shardRange(object.metadata.uid, '0x0000000000000000', '0x4000000000000000')"
 	r := mustNew(t, serve(t, server.ServeHTTP), Options[*configMap]{ShardSelector: half})
 	metadata, err := r.Metadata()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := r.List(t.Context(), metav1.ListOptions{ShardSelector: half}); err != nil {
 		t.Error(err)
 	}
@@ -157,9 +150,7 @@ func TestShardIsAskedFor(t *testing.T) {
 		t.Error(err)
 	}
 	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	if want := []string{half, half, half}; !slices.Equal(server.asked, want) {
 		t.Errorf("asked for %q, want %q", server.asked, want)
@@ -200,9 +191,7 @@ func TestShardIgnored(t *testing.T) {
 		t.Errorf("list in parts: %v", err)
 	}
 	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	if _, err := w.Next(); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("watch: %v", err)

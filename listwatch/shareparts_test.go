@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 )
 
@@ -78,9 +79,7 @@ func TestWriteToOneObjectChangesNoOther(t *testing.T) {
 				if image, _, _ := unstructured.NestedString(u.Object, "spec", "values", "image"); image != "v1" {
 					t.Fatalf("object %d was changed: image is %q", i, image)
 				}
-				if err := unstructured.SetNestedField(u.Object, "x", "spec", "values", "image"); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, unstructured.SetNestedField(u.Object, "x", "spec", "values", "image"))
 			}
 		}
 	})

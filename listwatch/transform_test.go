@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A transform runs once for each object as the object arrives. If it keeps little of
@@ -21,9 +23,7 @@ func TestTransformRunsBeforeObjectsAreKept(t *testing.T) {
 	}})
 	before := liveHeap()
 	page, err := resource.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if calls != manyObjects || len(page.Items) != manyObjects {
 		t.Errorf("the transform ran %d times for %d objects, want %d for each", calls, len(page.Items), manyObjects)
 	}

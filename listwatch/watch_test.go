@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 )
 
@@ -86,9 +87,7 @@ func TestNoEventFollowsAnError(t *testing.T) {
 		"a bookmark of none": `{"type":"BOOKMARK","object":7}`,
 	} {
 		w, err := mustNew(t, serve(t, body(first+next)), Options[*configMap]{}).Watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer w.Close()
 		_, want := w.Next()
 		if event, got := w.Next(); want == nil || !errors.Is(got, want) {

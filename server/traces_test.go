@@ -24,6 +24,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/servertrace"
 	"github.com/relist-go/relist/internal/tracepage"
 	"github.com/relist-go/relist/server/relay"
@@ -53,9 +54,7 @@ func TestTrace(t *testing.T) {
 		}
 		text := strings.Join(playInMemory(t, f, f.Servers[0]), "\n") + "\n"
 		if *update {
-			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(name, []byte(text), 0o666))
 			return
 		}
 		if diff := cmp.Diff(strings.Split(string(src), "\n"), strings.Split(text, "\n")); diff != "" {
@@ -67,9 +66,7 @@ func TestTrace(t *testing.T) {
 // TestRelayAnswersAlike plays to a relay what names it.
 func TestRelayAnswersAlike(t *testing.T) {
 	page, err := os.ReadFile("relay/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	each(t, "relay", func(t *testing.T, name string, _ []byte, f *servertrace.File) {
 		row, known := relayDiffers[strings.TrimSuffix(filepath.Base(name), ".txt")]
 		diff := f.Diff(playInMemory(t, f, "relay"), 0)
@@ -86,9 +83,7 @@ func TestRelayAnswersAlike(t *testing.T) {
 // trace. A picture without a trace is an error.
 func TestPictures(t *testing.T) {
 	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	pictures, _ := filepath.Glob("pictures/*.svg") // the pattern is right
 	for _, picture := range pictures {
 		if _, err := os.Stat("testdata/" + strings.TrimSuffix(filepath.Base(picture), ".svg") + ".txt"); err != nil {
@@ -131,9 +126,7 @@ func each(t *testing.T, server string, test func(t *testing.T, name string, src 
 	}
 	for _, name := range names {
 		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f, err := servertrace.Parse(src)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -148,9 +141,7 @@ func playInMemory(t *testing.T, f *servertrace.File, server string) (lines []str
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		lines, err = servertrace.Play(f, func(options string) (servertrace.Server, error) { return start(t, server, options) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	})
 	return lines
 }
@@ -191,21 +182,15 @@ func TestStartErrors(t *testing.T) {
 // startRelay starts a relay of ConfigMaps, which passes on what asks for other types.
 func startRelay(t *testing.T, upstream *apitest.Listener, cache watchcache.Options) (dial func(context.Context, string, string) (net.Conn, error)) {
 	client, err := transport.NewClient(transport.Config{Server: upstream.URL, Dial: upstream.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	configMaps, err := discovery.Resolve(t.Context(), client, "configmaps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := relay.New(client, relay.Options{
 		Resources: []discovery.Resource{*configMaps}, Cache: cache, PassOn: true, Authorize: relay.AllowAll,
 		Authenticate: func(*http.Request) (*relay.User, error) { return &relay.User{Name: "reader"}, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) })

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A line goes to a client that has asked for it, as from a server. The lines that both clients get
@@ -30,9 +32,7 @@ start
 < wire "no chunk"
 `
 	f, err := Parse("f.txt", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := Record(f, nil)
 	if got == nil {
 		t.Fatal(err) // it differs from the file, which has no line of a client
@@ -63,16 +63,12 @@ start
 		t.Error(diff)
 	}
 	f, err = Parse("f.txt", []byte(strings.Replace(text, "retrywatcher", "fly", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := Record(f, nil); err == nil || err.Error() != `f.txt: package trace has no program "fly" to play beside` {
 		t.Error(err)
 	}
 	f, err = Parse("f.txt", []byte(strings.Replace(text, "start", "start encoding=protobuf", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := Record(f, nil); err == nil || !strings.Contains(err.Error(), "f.txt:2: start: who has asked") {
 		t.Error(err)
 	}

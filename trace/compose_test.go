@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // What was composed is a trace that passes.
@@ -31,9 +33,7 @@ func TestCompose(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, want := range []string{"= /b Replaced@4\n", "= web/a Updated@6\n", "stop\n> close\n"} {
 		want = strings.Replace(want, "/b", "b", 1)
 		if !strings.Contains(string(text), want) {
@@ -41,9 +41,7 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	f, err := Parse("composed", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := Replay(f, Mirror, nil); err != nil {
 		t.Error(err)
 	}

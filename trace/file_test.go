@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/target"
 )
 
@@ -136,9 +137,7 @@ func TestDiffers(t *testing.T) {
 		"# program: x\n# differs: b\n":  "b",
 	} {
 		f, err := Parse("f.txt", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := f.Differs(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -155,9 +154,7 @@ func TestProgramOfAFile(t *testing.T) {
 		"start\n# program: x\n":             "mirror",
 	} {
 		f, err := Parse("f.txt", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := f.Program(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -166,9 +163,7 @@ func TestProgramOfAFile(t *testing.T) {
 
 func TestAFileForAnotherProgramIsNotRun(t *testing.T) {
 	f, err := Parse("f.txt", []byte("# program: client-go\nstart\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const want = `f.txt: this trace is for another program: no program here is called "client-go": there are mirror, retrywatcher, retrywatcher-bookmarks`
 	if _, err := Replay(f, nil, nil); err == nil || err.Error() != want {
 		t.Errorf("Replay = %v, want %s", err, want)
@@ -178,9 +173,7 @@ func TestAFileForAnotherProgramIsNotRun(t *testing.T) {
 func TestFormatDuration(t *testing.T) {
 	for _, text := range []string{"1ms", "800ms", "1.6s", "30s", "1m", "5m10s", "1h", "1h0m1s", "2h30m", "100h"} {
 		d, err := parseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := target.Duration(d); got != text {
 			t.Errorf("%v is written %s, want %s", d, got, text)
 		}

@@ -1,6 +1,10 @@
 package trace
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/relist-go/relist/internal/must"
+)
 
 // What the server sends is fixed to the byte, because split=N counts bytes.
 func TestWire(t *testing.T) {
@@ -42,23 +46,17 @@ func TestWire(t *testing.T) {
 
 func TestWireResponses(t *testing.T) {
 	s, err := parseAnswer(`503 - "down" retry-after="soon, or not" {"details":{"retryAfterSeconds":7}}`, configMaps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"down","details":{"retryAfterSeconds":7},"code":503}` + "\n"
 	if r := s.(*reply); string(r.body) != want || r.code != 503 || r.retryAfter != "soon, or not" {
 		t.Errorf("got %d, %q, %s", r.code, r.retryAfter, r.body)
 	}
 
 	f, err := Parse("f.txt", []byte("< 200 list rv=9 continue=t {\"metadata\":{\"remainingItemCount\":3}}\n\ta@1\n\tb@2 {\"kind\":\"K\"}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l := f.lines[0].stimulus.(*list)
 	body, err := listOf(l.of, l.version, l.token, l.items, l.words.json)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"t","remainingItemCount":3},` +
 		`"items":[{"metadata":{"name":"a","namespace":"default","uid":"uid-a","resourceVersion":"1"}},` +
 		`{"kind":"K","metadata":{"name":"b","namespace":"default","uid":"uid-b","resourceVersion":"2"}}]}`

@@ -9,27 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func parsed(t *testing.T, name string) *File {
 	t.Helper()
 	src, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f, err := Parse(name, src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return f
 }
 
 // A recording has what the machine, the queue and the store had after each step.
 func TestRecord(t *testing.T) {
 	r, err := Record(parsed(t, "../testdata/expired.txt"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, step := range r.page.Steps {
 		if !strings.HasPrefix(step.Text[0], "< ERROR") {
 			continue
@@ -55,9 +51,7 @@ func TestRecord(t *testing.T) {
 func TestRecordOfAFailure(t *testing.T) {
 	f := parsed(t, "../testdata/expired.txt")
 	f, err := Parse("changed", bytes.Replace(format(f), []byte("BOOKMARK @150"), []byte("BOOKMARK @151"), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := Record(f, nil)
 	if failure := (*Failure)(nil); !errors.As(err, &failure) {
 		t.Fatalf("the error is %v", err)
@@ -95,9 +89,7 @@ func TestPicturesOfAllTraces(t *testing.T) {
 		}
 	}
 	f, err := Parse("hostile", []byte("# </script><!--\nstart\n< refuse\n< 200 body \"text/plain\" \"</script><script>alert(1)</script>\\x01\\xff\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if n := bytes.Count(Transcript(f).HTML(), []byte("<script>alert")); n != 0 {
 		t.Error("a trace can bring a script into its page")
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const expired = "../testdata/expired.txt"
@@ -45,9 +47,7 @@ func TestMain(m *testing.M) {
 // A bubble can be entered in a program that is no test.
 func TestReplayInPlainBinary(t *testing.T) {
 	path, err := buildPlain()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	bad := spoiled(t)
 	out, err := exec.CommandContext(t.Context(), path, expired, bad, expired).CombinedOutput()
 	if want := expired + " true\n" + bad + " false\n" + expired + " true\n"; string(out) != want || err != nil {
@@ -58,9 +58,7 @@ func TestReplayInPlainBinary(t *testing.T) {
 // The text of a run has the run's lines in place of others, and nothing else is changed.
 func TestReplay(t *testing.T) {
 	whole, err := os.ReadFile(expired)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range []string{expired, spoiled(t)} {
 		var lines []string
 		got, err := Replay(parsed(t, name), nil, func(line string) { lines = append(lines, line) })
@@ -80,17 +78,13 @@ func TestReplay(t *testing.T) {
 func spoiled(t *testing.T) string {
 	t.Helper()
 	src, err := os.ReadFile(expired)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	text := strings.NewReplacer(
 		"~ 800ms\n", "~ 900ms\n",
 		"= synced\n", "",
 		"= store default/f@470\n", "= store default/f@470\n= store default/g@1\n",
 	).Replace(string(src))
 	path := filepath.Join(t.TempDir(), "spoiled.txt")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Every observed line of every trace counts: changed, left out or written twice,
@@ -21,13 +23,9 @@ func TestEveryLineCounts(t *testing.T) {
 	}
 	for _, name := range files {
 		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f, err := Parse(name, src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got, err := inBubble(t, f, Mirror, func(string) {}, nil)
 		for i, l := range f.lines {
 			if l.kind != observed {
@@ -82,9 +80,7 @@ func get(ctx context.Context, env Env) (*http.Response, error) {
 func playText(t *testing.T, program Program, text string) error {
 	t.Helper()
 	f, err := Parse("f.txt", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = Replay(f, program, nil)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // closable is a body that cannot be read once it was closed, and counts that.
@@ -51,9 +52,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 func roundTrip(t *testing.T, c *Client, r *http.Request) (int, string) {
 	t.Helper()
 	resp, err := c.RoundTripper().RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.Body.Close() != nil {
 		t.Fatal(err)
@@ -64,9 +63,7 @@ func roundTrip(t *testing.T, c *Client, r *http.Request) (int, string) {
 func newRequest(t *testing.T, method, target string, body io.Reader) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, target, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -135,9 +132,7 @@ func TestAnyRequestGoesToTheServerOnly(t *testing.T) {
 		sent = nil
 		c := newTestClient(t, Config{Server: tt.server, RoundTripper: tripper})
 		u, err := url.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		body := newClosable("x")
 		resp, err := c.RoundTripper().RoundTrip(&http.Request{URL: u, Body: body}) //nolint:bodyclose // it has none
 		switch {
@@ -192,9 +187,7 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(token string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(token), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(token), 0o600))
 	}
 	rotate("first-token")
 	synctest.Test(t, func(t *testing.T) {
@@ -238,9 +231,7 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 		if len(problems) > 0 {
 			t.Errorf("problems %q", problems)
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(path))
 		server.accepted = "fourth-token"
 		send(strings.NewReader("e"), 401, "e", "third-token")
 		if len(problems) != 1 || !strings.Contains(problems[0], "401 Unauthorized (and a new token cannot be read: ") {

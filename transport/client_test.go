@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func pemOf(der []byte) []byte {
@@ -42,9 +43,7 @@ func TestGetAndWatchOnEveryWire(t *testing.T) {
 			c := newTestClient(t, cfg)
 
 			resp, err := c.Get(t.Context(), Request{Path: EscapePath("api", "a/b c"), Query: url.Values{"b": {"2"}, "a": {"1 &"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			body, err := io.ReadAll(resp.Body)
 			if err != nil || resp.Body.Close() != nil {
 				t.Fatal(err)
@@ -57,9 +56,7 @@ func TestGetAndWatchOnEveryWire(t *testing.T) {
 			}
 
 			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/w", Query: url.Values{"watch": {"1"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer s.Close()
 			if s.MediaType() != "application/json" {
 				t.Errorf("media type %q", s.MediaType())
@@ -101,14 +98,10 @@ func TestRequestHeader(t *testing.T) {
 		t.Helper()
 		req.Path = "/"
 		resp, err := newTestClient(t, cfg).Get(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return string(body)
 	}
 	check := func(got, want string) {
@@ -170,9 +163,7 @@ func TestErrorsKeepTheirCause(t *testing.T) {
 func TestBodyErrorNamesTheRequest(t *testing.T) {
 	c := newTestClient(t, answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")))
 	resp, err := c.Get(t.Context(), Request{Path: "/x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	_, err = io.ReadAll(resp.Body)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -226,9 +217,7 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 		}})
 		defer c.Close()
 		c.maxError = 4096
-		if err := getAll(t.Context(), c, "/ok"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, getAll(t.Context(), c, "/ok"))
 		for path := range answers {
 			if path == "/ok" {
 				continue

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/internal/hook"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -26,9 +27,7 @@ func gzipped(t testing.TB, text string) []byte {
 	if _, err := io.WriteString(w, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return b.Bytes()
 }
 
@@ -53,9 +52,7 @@ func TestCompressedAnswer(t *testing.T) {
 	body := gzipped(t, text)
 	read := 0
 	resp, err := serveGzip(t, 200, body).Get(hook.With[hook.Read](t.Context(), func(n int) { read += n }), Request{Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	if string(got) != text || err != nil {
@@ -108,9 +105,7 @@ func TestCompressionThatIsNone(t *testing.T) {
 		"cut at end": {whole[:len(whole)-1], "decompress the answer: unexpected EOF", true},
 	} {
 		resp, err := serveGzip(t, 200, test.body).Get(t.Context(), Request{Path: "/x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
 		checkError(t, err, test.want)
@@ -169,9 +164,7 @@ func TestCompressedWatchDeliversEachEventAtOnce(t *testing.T) {
 				_ = z.Close()
 			})
 			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: format.frames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for n := range 20 {
 				got, err := s.Next()
 				if err != nil || !strings.HasSuffix(frame(n), string(got.Data)) {
@@ -191,9 +184,7 @@ func TestCompressedWatchDeliversEachEventAtOnce(t *testing.T) {
 func TestCompressedAnswerInSeveralFiles(t *testing.T) {
 	body := slices.Concat(gzipped(t, `{"items":`), make([]byte, 5000), gzipped(t, ""), gzipped(t, "[]}"), make([]byte, 16))
 	resp, err := serveGzip(t, 200, body).Get(t.Context(), Request{Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); string(got) != `{"items":[]}` || err != nil {
 		t.Errorf("got %q, %v", got, err)
@@ -222,9 +213,7 @@ func TestWatchesAreCompressedOnRequest(t *testing.T) {
 		client := newTestClient(t, cfg)
 		client.gets.gzip = test.gzip == nil || *test.gzip // as for a server that is elsewhere
 		s, err := client.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/", Query: test.query})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s.Close()
 		if accept != test.want {
 			t.Errorf("%v: Accept-Encoding is %q, want %q", test.query, accept, test.want)

@@ -9,15 +9,15 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestNewClientChecksItsConfig(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	missing, empty, junk := filepath.Join(dir, "missing"), file("empty", ""), file("junk", "junk")
@@ -128,9 +128,7 @@ func TestInCluster(t *testing.T) {
 	env := map[string]string{}
 	getenv := func(name string) string { return env[name] }
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 
 	if _, err := inCluster(dir, getenv); !errors.Is(err, ErrNotInCluster) {
@@ -146,9 +144,7 @@ func TestInCluster(t *testing.T) {
 	write("token", "t")
 	write("ca.crt", "ca")
 	cfg, err := inCluster(dir, getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if cfg.Server != "https://[fd00::1]:443" || cfg.Namespace != "" {
 		t.Errorf("server %q, namespace %q", cfg.Server, cfg.Namespace)
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestNothingIsLeftBehind ends requests and streams in each way there is. The bubble
@@ -53,9 +54,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					}
 				}, certs...)
 				c, err := NewClient(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				for _, path := range []string{"/refused", "/html"} {
@@ -64,15 +63,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					}
 				}
 				resp, err := c.Get(ctx, Request{Path: "/abandoned"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				resp.Body.Close()
 				for _, path := range []string{"/closed", "/cut", "/canceled"} {
 					s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: path})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					if _, err := s.Next(); err != nil {
 						t.Fatal(err)
 					}
@@ -98,9 +93,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 func newCert(t *testing.T, parent *tls.Certificate, names ...string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "relist"}, DNSNames: names,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
@@ -118,22 +111,16 @@ func newCert(t *testing.T, parent *tls.Certificate, names ...string) tls.Certifi
 		issuer, signer = parent.Leaf, parent.PrivateKey
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
 func pemOfKey(t *testing.T, c tls.Certificate) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
@@ -154,9 +141,7 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	caPEM, certPEM, keyPEM := pemOf(ca.Certificate[0]), pemOf(clientCert.Certificate[0]), pemOfKey(t, clientCert)
@@ -200,9 +185,7 @@ func TestDialIsUsedOnEveryWire(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			}
 			resp, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			resp.Body.Close()
 			if got := len(dialled); got != 1 {
 				t.Errorf("%d connections were dialled, want 1", got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestCloseReachesConnectionsInUse closes the Client first and its streams later.
@@ -29,15 +30,11 @@ func TestCloseReachesConnectionsInUse(t *testing.T) {
 					made = append(made, conn)
 					return conn, err
 				}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				var streams []Stream
 				for range 3 {
 					s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					streams = append(streams, s)
 				}
 				c.Close()
@@ -73,14 +70,10 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 				stop := serveOn(network, holdOpen(`{}`))
 				defer stop()
 				c, err := NewClient(Config{Server: "http://api.example", Protocol: protocol, Dial: network.Dial})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: "/"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				cancel()
 				c.Close()
 				synctest.Wait()
@@ -128,9 +121,7 @@ func TestConnHook(t *testing.T) {
 				return getAll(hook.With[hook.Conn](t.Context(), func(gone func() bool) { answers = append(answers, gone) }), c, "/")
 			}
 			for range 2 {
-				if err := get(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, get())
 			}
 			synctest.Wait()
 			if len(dialled) != 1 || len(answers) != 2 || answers[0]() || answers[1]() {
@@ -138,9 +129,7 @@ func TestConnHook(t *testing.T) {
 			}
 			_ = dialled[0].Close()
 			if get() != nil { // over HTTP/2 the request that finds it out may fail
-				if err := get(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, get())
 			}
 			if len(answers) != 3 || !answers[0]() || !answers[1]() || answers[2]() {
 				t.Error("the connection that was broken is not gone, or the one after it is")

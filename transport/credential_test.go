@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // tokenServer accepts one bearer token, and says which ones it was shown.
@@ -40,9 +41,7 @@ func TestTokenRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	write := func(token string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(token+"\n"), 0o600))
 	}
 	write("first-token")
 	synctest.Test(t, func(t *testing.T) {
@@ -79,9 +78,7 @@ func TestTokenRotation(t *testing.T) {
 		write("fourth-token") // something new, but no better
 		get("401 Unauthorized", "third-token fourth-token")
 
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(path))
 		pass(tokenAge)
 		server.accepted = "fourth-token"
 		get("", "fourth-token") // the last one is used as long as it is good
@@ -92,9 +89,7 @@ func TestTokenRotation(t *testing.T) {
 
 func TestTokenIsNotReplacedIfTheCallerGaveOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("mine"), 0o600))
 	server := &tokenServer{accepted: "mine"}
 	cfg := serve(t, server.ServeHTTP)
 	cfg.BearerTokenFile = path
@@ -124,9 +119,7 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 // watches.
 func TestTokenIsSharedByManyRequests(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte("old-token"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("old-token"), 0o600))
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer new-token" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -134,9 +127,7 @@ func TestTokenIsSharedByManyRequests(t *testing.T) {
 	})
 	cfg.BearerTokenFile = path
 	c := newTestClient(t, cfg)
-	if err := os.WriteFile(path, []byte("new-token"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("new-token"), 0o600))
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -162,9 +153,7 @@ func TestTokenUntilItsFileIsThere(t *testing.T) {
 				defer stop()
 				path := filepath.Join(t.TempDir(), "token")
 				write := func(text string) {
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 				}
 				if first == "empty" {
 					write("\n")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // script writes a program, which is also given the folder it is in, as $DIR.
@@ -89,9 +90,7 @@ func TestExecThatFailsIsRunLessAndLess(t *testing.T) {
 		if got, want := runsAt(50*s), []time.Duration{20 * s}; !slices.Equal(got, want) {
 			t.Errorf("the program that works ran at %v, want %v", got, want)
 		}
-		if err := os.Remove(filepath.Join(program.dir(), "credential")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(filepath.Join(program.dir(), "credential")))
 		if got, want := runsAt(15*s), []time.Duration{10 * s, 11 * s}; !slices.Equal(got, want) {
 			t.Errorf("the program that fails again ran at %v, want %v", got, want)
 		}
@@ -158,9 +157,7 @@ func TestExecIsToldWhatIsWanted(t *testing.T) {
 	const first = `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; printf '%s %s' "$1" "$EXTRA" >"$DIR/args"; `
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
 	ca := newCert(t, nil)
-	if err := os.WriteFile(caFile, pemOf(ca.Certificate[0]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(caFile, pemOf(ca.Certificate[0]), 0o600))
 	for _, tt := range []struct {
 		name   string
 		change func(*Config)
@@ -191,16 +188,12 @@ func TestExecIsToldWhatIsWanted(t *testing.T) {
 			cfg.Exec.Args, cfg.Exec.Env = []string{"a b"}, append(cfg.Exec.Env, "EXTRA=e")
 			tt.change(&cfg)
 			plugin, err := newExecPlugin(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			_, err = plugin.get(t.Context())
 			checkError(t, err, "run get-credential to get a credential: exit status 3 (its messages are on the standard error)")
 			dir := filepath.Dir(cfg.Exec.Command)
 			info, err := os.ReadFile(filepath.Join(dir, "info"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want := strings.ReplaceAll(tt.want, `"CA"`, `"`+base64Of(pemOf(ca.Certificate[0]))+`"`)
 			if string(info) != want {
 				t.Errorf("the program was told\n%s\nwant\n%s", info, want)
@@ -286,18 +279,14 @@ func TestExecClientCertificate(t *testing.T) {
 		})
 		defer c.Close()
 		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := s.Next(); err != nil {
 			t.Fatal(err)
 		}
 		pass(execAge)
 		give(second)
 		accepted = "second"
-		if err := getAll(t.Context(), c, "/get"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, getAll(t.Context(), c, "/get"))
 		if got := strings.Join(shown, " "); got != "first first second" {
 			t.Errorf("the server was shown %q", got)
 		}

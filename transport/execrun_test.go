@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestExecStandardError(t *testing.T) {
 	cfg := script(t, `echo "log in at https://example.com" >&2; exit 1`)
 	plugin, err := newExecPlugin(Config{Exec: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = plugin.get(t.Context())
 	checkError(t, err, "exit status 1")
 	if got := cfg.Stderr.(*bytes.Buffer).String(); got != "log in at https://example.com\n" {
@@ -42,9 +42,7 @@ func TestExecInteractive(t *testing.T) {
 		cfg := script(t, `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; exit 1`)
 		cfg.Interactive = tt.mode
 		plugin, err := newExecPlugin(Config{Exec: cfg})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		plugin.isTerminal = func() bool { return tt.terminal }
 		_, err = plugin.get(t.Context())
 		info, _ := os.ReadFile(filepath.Join(filepath.Dir(cfg.Command), "info"))
@@ -64,9 +62,7 @@ func TestExecInteractive(t *testing.T) {
 func TestExecThatIsNotThere(t *testing.T) {
 	for _, command := range []string{"relist-no-such-program", filepath.Join(t.TempDir(), "no-such-program")} {
 		plugin, err := newExecPlugin(Config{Exec: &ExecConfig{Command: command, InstallHint: "\x1b[31mget it\nfrom example.com\n"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, err = plugin.get(t.Context())
 		checkError(t, err, filepath.Base(command))
 		if !strings.HasSuffix(err.Error(), ": [31mget it\nfrom example.com") {
@@ -85,9 +81,7 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	cfg := script(t, `mkfifo "$DIR/fifo" "$DIR/alive"; { exec 3>"$DIR/alive"; sleep 1000; } & echo >"$DIR/started"; read line <"$DIR/fifo"`)
 	dir := filepath.Dir(cfg.Command)
 	plugin, err := newExecPlugin(Config{Exec: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	first, leave := context.WithCancel(t.Context())
 	second, leaveLast := context.WithCancelCause(t.Context())
 	defer leaveLast(nil)
@@ -105,9 +99,7 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 		return err == nil && plugin.running != nil && plugin.running.waiters == 2
 	})
 	alive, err := os.Open(filepath.Join(dir, "alive")) // as soon as the child has opened it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer alive.Close()
 	leave()
 	if err := <-errs; !errors.Is(err, context.Canceled) {
@@ -140,9 +132,7 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 // A program that prints without end is ended, even if it does not mind that nobody reads.
 func TestExecOutputIsBounded(t *testing.T) {
 	plugin, err := newExecPlugin(Config{Exec: script(t, `trap "" PIPE; while :; do head -c 100000 /dev/zero 2>/dev/null; done`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := plugin.get(ctx); err == nil || !strings.Contains(err.Error(), "prints more than 1048576 bytes") {
@@ -160,9 +150,7 @@ func TestExecLeavesAProcessBehind(t *testing.T) {
 		stopProcess(t, strings.TrimSpace(string(child)))
 	})
 	plugin, err := newExecPlugin(Config{Exec: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if c, err := plugin.get(ctx); err != nil || c != bearer("the-token") {

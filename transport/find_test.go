@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestConnectFindsTheCluster has a kubeconfig in each place, and a pod's credentials.
@@ -11,12 +13,8 @@ func TestConnectFindsTheCluster(t *testing.T) {
 	home, pod := t.TempDir(), t.TempDir()
 	write := func(path, text string) string {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	kubeconfig := func(server string) string {
@@ -64,13 +62,9 @@ func TestConnect(t *testing.T) {
 	_, err = FromKubeconfig(KubeconfigOptions{Server: "http://127.0.0.1:8001", Context: "b"})
 	checkError(t, err, "a server was named, and a path or a context too")
 	path := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(path, []byte("current-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:8080'}}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("current-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:8080'}}]"), 0o600))
 	client, err := FromKubeconfig(KubeconfigOptions{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	if got := client.Server(); got != "http://127.0.0.1:8080" {
 		t.Errorf("the server is %q", got)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/listwatch/protobuf"
 	"github.com/relist-go/relist/transport/frames"
@@ -97,9 +98,7 @@ type captured struct {
 func capturedResponse(t testing.TB, path string) captured {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	// Lines that begin with "> " tell the request.
 	start := bytes.Index(data, []byte("HTTP/1.1 "))
 	if start < 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // lossy is a connection of which the other end can vanish without a word: what is
@@ -72,15 +73,11 @@ func TestPingFindsALostConnection(t *testing.T) {
 						return &lossy{Conn: conn, lost: lost, shut: make(chan struct{})}, err
 					},
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: "/"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if _, err := s.Next(); err != nil {
 					t.Fatal(err)
 				}
@@ -121,9 +118,7 @@ func inBubble(t *testing.T, cfg Config, serve func(s *serverSocket, over <-chan 
 		}
 		c := newTestClient(t, cfg)
 		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f(t, s)
 		s.Close()
 		c.Close()

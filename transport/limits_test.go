@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A program with many reflectors lists all its types after an outage: a few at a time.
@@ -22,9 +24,7 @@ func TestMaxConcurrentGets(t *testing.T) {
 	var held []*Response
 	for range 2 {
 		resp, err := get(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		held = append(held, resp)
 		<-entered
 	}
@@ -42,9 +42,7 @@ func TestMaxConcurrentGets(t *testing.T) {
 	}
 	defer stream.Close()
 	<-entered
-	if err := held[0].Body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, held[0].Body.Close())
 	third, err := get(t.Context())
 	if err != nil {
 		t.Fatalf("a get after one was over: %v", err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // proxyServer is a small real proxy on loopback. Every name leads to one place.
@@ -49,9 +51,7 @@ func (p *proxyServer) take() string {
 func newProxyServer(t *testing.T, target string, serve func(p *proxyServer, conn net.Conn) error, certs ...tls.Certificate) *proxyServer {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p := &proxyServer{addr: ln.Addr().String(), target: target}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -333,9 +333,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Setenv("no_proxy", "")
 	c := newTestClient(t, cfg)
 	t.Setenv("HTTPS_PROXY", "")
-	if err := getAll(t.Context(), c, "/get"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, getAll(t.Context(), c, "/get"))
 	if seen := proxy.take(); !strings.HasPrefix(seen, "CONNECT api.example:443 Basic ") {
 		t.Errorf("the proxy was asked for %q", seen)
 	}
@@ -354,9 +352,7 @@ func TestChoiceOfTheEnvironment(t *testing.T) {
 		"https://[fd00::1]:6443/px": "http://proxy.example:3128",
 	} {
 		at, err := parseServer(server)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		u, err := environmentProxy(&env, at)
 		got := ""
 		if u != nil {
@@ -367,9 +363,7 @@ func TestChoiceOfTheEnvironment(t *testing.T) {
 		}
 	}
 	at, err := parseServer("https://api.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = environmentProxy(&httpproxy.Config{HTTPSProxy: "ftp://u:pass-word@proxy"}, at)
 	checkError(t, err, `the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY) has the scheme "ftp"`)
 	if strings.Contains(err.Error(), "pass-word") {

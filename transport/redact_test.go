@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -245,9 +246,7 @@ func TestTextsOfAStatusAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told metav1.Status
-	if err := json.Unmarshal([]byte(body), &told); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(body), &told))
 	Frame{}.RedactStatus(&told)
 	for what, status := range map[string]metav1.Status{"an error": refused.ErrStatus, "an event": told} {
 		if n := len(fmt.Sprintf("%+v", status)); n > 6*maxStatusText+100*maxCauses || len(status.Details.Causes) != maxCauses {

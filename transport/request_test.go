@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestImpersonationHeader(t *testing.T) {
@@ -51,17 +53,13 @@ func TestImpersonation(t *testing.T) {
 	cfg.Impersonate = Impersonation{User: "jane", Groups: []string{"dev", "ops"}}
 	c := newTestClient(t, cfg)
 	for range 2 { // the first must not use them up
-		if err := getAll(t.Context(), c, "/"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, getAll(t.Context(), c, "/"))
 		if seen.Get("Authorization") != "Bearer mine" || seen.Get("Impersonate-User") != "jane" || len(seen["Impersonate-Group"]) != 2 {
 			t.Errorf("the server was shown %v", seen)
 		}
 	}
 	resp, err := c.Get(t.Context(), Request{Path: "/", Header: http.Header{"Impersonate-User": {"joe"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	resp.Body.Close()
 	if seen.Get("Impersonate-User") != "joe" || seen.Get("Impersonate-Group") != "" {
 		t.Errorf("the server was shown %v: two users in one", seen)

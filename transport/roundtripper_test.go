@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // roundTripper is a function that is one.
@@ -26,9 +28,7 @@ func TestRoundTripper(t *testing.T) {
 		}),
 	})
 	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer s.Close()
 	if frame, err := s.Next(); err != nil || string(frame.Data) != `{"n":1}` {
 		t.Errorf("%s, %v", frame.Data, err)

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // newTestClient makes a client that is closed with the test.
 func newTestClient(t testing.TB, cfg Config) *Client {
 	t.Helper()
 	c, err := NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(c.Close)
 	return c
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -49,9 +50,7 @@ func checkEndings(t *testing.T, cfg Config) {
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: "/", Query: url.Values{"watch": {"true"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := s.Next(); err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +89,7 @@ func TestFramesArriveAtOnce(t *testing.T) {
 			}))
 			go func() { next <- `{"a":1}` }()
 			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer s.Close()
 			for _, want := range []string{`{"a":1}`, `{"b":"}"}`, `{}`} {
 				if frame, err := s.Next(); err != nil || string(frame.Data) != want {
@@ -118,9 +115,7 @@ func TestNextFrameIsReady(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			c := newTestClient(t, w.serve(t, holdOpen(`{"n":1}`, `{"n":2}`)))
 			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer s.Close()
 			for _, ready := range []bool{true, false} {
 				if _, err := s.Next(); err != nil {
@@ -151,9 +146,7 @@ func TestStreamThatIsCutIsNoCleanEnd(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := newTestClient(t, answer([]byte(head+tt.body))).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer s.Close()
 			for {
 				if _, err = s.Next(); err != nil {
@@ -177,9 +170,7 @@ func TestStreamGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 	})
 	cfg.MaxFrameBytes = 100_000
 	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer s.Close()
 	for i, want := range []string{`{"n":1}`, "", `{"n":2}`} {
 		frame, err := s.Next()
@@ -226,9 +217,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 	}
 	t.Run("no Content-Type", func(t *testing.T) {
 		s, err := newTestClient(t, answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer s.Close()
 		if frame, err := s.Next(); err != nil || string(frame.Data) != "{}" {
 			t.Fatalf("got %q, %v", frame.Data, err)
@@ -237,9 +226,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 	t.Run("from Get, when the caller says so", func(t *testing.T) {
 		c := newTestClient(t, answer([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>")))
 		resp, err := c.Get(t.Context(), Request{Path: "/x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if resp.MediaType != "text/html" {
 			t.Errorf("media type %q", resp.MediaType)
 		}
@@ -276,9 +263,7 @@ func TestStreamOfCapturedBytes(t *testing.T) {
 	capture := capturedResponse(t, "../testdata/captures/watch-live.http")
 	c := newTestClient(t, answer(capture.raw))
 	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/api/v1/namespaces/trace/configmaps", Query: url.Values{"watch": {"1"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer s.Close()
 	var got bytes.Buffer
 	for {
@@ -286,9 +271,7 @@ func TestStreamOfCapturedBytes(t *testing.T) {
 		if err == io.EOF { //nolint:errorlint // io.EOF itself is promised
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got.Write(frame.Data)
 		got.WriteByte('\n')
 	}
@@ -308,9 +291,7 @@ func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
 			}))
 			read := make(chan int, 10)
 			stream, err := client.Watch(hook.With[hook.Read](t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			done := make(chan error, 1)
 			go func() {
 				_, err := stream.Next()

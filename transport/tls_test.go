@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // volume is a folder as the kubelet makes it for secrets: each file is a symbolic link
@@ -29,9 +30,7 @@ func newVolume(t *testing.T, files map[string][]byte) *volume {
 	v := &volume{t: t, dir: t.TempDir()}
 	v.replace(files)
 	for name := range files {
-		if err := os.Symlink(filepath.Join("..data", name), v.path(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(filepath.Join("..data", name), v.path(name)))
 	}
 	return v
 }

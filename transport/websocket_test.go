@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -42,9 +43,7 @@ func TestSocketHandshake(t *testing.T) {
 				Accept: "application/vnd.kubernetes.protobuf,application/json",
 				Header: http.Header{"Impersonate-User": {"ann"}, "Upgrade": {"h2c"}},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer s.Close()
 			if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
 				t.Errorf("got %q, %v", f.Data, err)
@@ -143,9 +142,7 @@ func TestSocketRefusals(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if f, err := s.Next(); err != nil || string(f.Data) != `{"over":"HTTP"}` {
 					t.Errorf("got %q, %v", f.Data, err)
 				}
@@ -189,9 +186,7 @@ func TestFallbackIsForgotten(t *testing.T) {
 		}{{0, 1}, {0, 1}, {59 * time.Minute, 1}, {time.Minute, 2}, {0, 2}} {
 			<-time.After(step.after)
 			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			s.Close()
 			if handshakes != step.want {
 				t.Errorf("%d handshakes, want %d", handshakes, step.want)
@@ -234,9 +229,7 @@ func TestSocketHandshakeIsChecked(t *testing.T) {
 func TestSocketTokenIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(token string) {
-		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(file, []byte(token), 0o600))
 	}
 	write("old-token")
 	server := &tokenServer{accepted: "new~token"}
@@ -251,9 +244,7 @@ func TestSocketTokenIsReadAgain(t *testing.T) {
 	c := newTestClient(t, cfg)
 	write("new~token")
 	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer s.Close()
 	if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
 		t.Errorf("got %q, %v", f.Data, err)

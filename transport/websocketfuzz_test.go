@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/relist-go/relist/internal/framestest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -75,9 +76,7 @@ func readSocket(t *testing.T, in io.Reader, limit int, formats []frames.Format) 
 	}
 	dialer := websocket.Dialer{NetDialContext: conn.dial}
 	ws, _, err := dialer.Dial("ws://x", nil) //nolint:bodyclose // that is the connection
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s := newSocketStream(ws, conn, limit, formats)
 	defer s.Close()
 	return framestest.Collect(func() ([]byte, error) {

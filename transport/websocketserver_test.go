@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The opcodes of frames (RFC 6455, section 5.2).
@@ -125,9 +127,7 @@ func sending(t testing.TB, data ...[]byte) Config {
 func readFrames(t testing.TB, cfg Config) (frames []string, err error) {
 	t.Helper()
 	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer s.Close()
 	for {
 		frame, err := s.Next()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/internal/hook"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -115,9 +116,7 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 			cfg.MaxFrameBytes = 100_000
 			read := 0
 			s, err := newTestClient(t, cfg).Watch(hook.With[hook.Read](t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for i, want := range []string{`{"n":1}`, "", `{"n":2}`} {
 				frame, err := s.Next()
 				var tooLarge *frames.TooLargeError
@@ -159,9 +158,7 @@ func TestSocketMediaType(t *testing.T) {
 		{protobufOrJSON, "", "application/json", text("{}\n"), "{}"},
 	} {
 		s, err := newTestClient(t, sending(t, tt.data, closing(1000, ""))).Watch(t.Context(), Request{Frames: tt.formats, Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		before := s.MediaType()
 		f, err := s.Next()
 		if before != tt.first || s.MediaType() != tt.then || err != nil || string(f.Data) != tt.frame {
@@ -174,9 +171,7 @@ func TestSocketMediaType(t *testing.T) {
 // TestSocketOfCapturedBytes reads what a kube-apiserver sent.
 func TestSocketOfCapturedBytes(t *testing.T) {
 	capture, err := os.ReadFile("../testdata/captures/watch-websocket-handshake.http")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, frames, _ := bytes.Cut(capture, []byte("\r\n\r\n"))
 	got, err := readFrames(t, sending(t, frames))
 	if err != io.EOF { //nolint:errorlint // io.EOF itself is promised
@@ -207,9 +202,7 @@ func TestReadHookSeesMessagesOnly(t *testing.T) {
 	})
 	read := make(chan int, 10)
 	stream, err := newTestClient(t, cfg).Watch(hook.With[hook.Read](t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	done := make(chan error, 1)
 	go func() {
 		_, err := stream.Next()

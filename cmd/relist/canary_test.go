@@ -19,6 +19,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // canary is a secret that must not appear in any output, in any encoding.
@@ -162,9 +163,7 @@ func credentials(t *testing.T) map[string]struct{ user, cluster string } {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
 	tokenFile := write("token", string(tokenCanary)+"\n", 0o600)

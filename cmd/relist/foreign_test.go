@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // pages are the headers that browsers send for requests of foreign pages.
@@ -81,9 +82,7 @@ func TestStatusHost(t *testing.T) {
 func askAs(t *testing.T, method, url string, header map[string]string) (code int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, value := range header {
 		if name == "Host" {
 			req.Host = value
@@ -92,16 +91,12 @@ func askAs(t *testing.T, method, url string, header map[string]string) (code int
 		req.Header.Set(name, value)
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp.StatusCode, ""
 	}
 	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return resp.StatusCode, string(all)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestMirrorJSON(t *testing.T) {
@@ -136,9 +137,7 @@ func TestMirrorStartErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	if err := server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden:\nUser \"x\" cannot list"}); err != nil {
@@ -196,15 +195,11 @@ func TestMirrorToken(t *testing.T) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { ln.Close() })
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return "http://" + conn.LocalAddr().String()
 }
@@ -213,9 +208,7 @@ func closedPort(t *testing.T) string {
 func silentServer(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { ln.Close() }) // the kernel completes handshakes: nobody needs to accept
 	return "http://" + ln.Addr().String()
 }
@@ -243,9 +236,7 @@ func TestMirrorBrokenPipe(t *testing.T) {
 		"more":    {"demo"},
 	} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		stderr := &strings.Builder{}
 		ended := make(chan int, 1)
 		go func() { ended <- run(t.Context(), args, w, stderr) }()

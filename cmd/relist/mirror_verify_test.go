@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestMirrorAsksForTheFirstStateAsTold(t *testing.T) {
@@ -41,9 +42,7 @@ func TestMirrorVerifies(t *testing.T) {
 	createConfigMap(t, server, "a", "one")
 	p := start(t, "mirror", "cm", "-A", "--server", url, "-o", "json", "--verify", "200ms")
 	p.await(`"kind":"synced"`)
-	if err := server.DropEvent("ADDED", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.DropEvent("ADDED", 1))
 	createConfigMap(t, server, "a", "two")
 	p.await(`"key":"a/two"`)
 	if r := p.interrupt(); r.status != cli.ExitOK {

@@ -9,6 +9,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func patchConfigMap(t *testing.T, server *apitest.Server, namespace, name string, patch map[string]any) {
@@ -63,15 +64,11 @@ func TestMirrorPrintsOnlyWhatAListChanges(t *testing.T) {
 	createConfigMap(t, server, "a", "two")
 	p := start(t, "mirror", "cm", "-A", "--server", url)
 	p.await("watch ")
-	if err := server.Refuse(0); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.Refuse(0))
 	p.await("watchEnd")
 	patchConfigMap(t, server, "a", "two", map[string]any{"data": map[string]any{"k": "v"}})
 	server.Compact()
-	if err := server.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.Resume())
 	p.await("Replaced a/two")
 	r := p.interrupt()
 	if strings.Contains(r.stdout, "a/one") || strings.Count(r.stdout, "a/two") != 1 || strings.Count(r.stdout, "list       2 objects") != 2 {
@@ -110,9 +107,7 @@ func TestMirrorSeveralResources(t *testing.T) {
 // One resource that is refused ends the command, and the error says which one.
 func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
 	server, url := newServer(t, apitest.Options{})
-	if err := server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403}))
 	r := command(t, "mirror", "configmaps,secrets", "-A", "--server", url, "-o", "json")
 	if r.status != cli.ExitError || !strings.Contains(r.stderr, `cannot list resource "secrets"`) || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
@@ -138,15 +133,11 @@ func TestMirrorTellsOutagesOnStderr(t *testing.T) {
 				server, url := newServer(t, apitest.Options{})
 				p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
 				err := server.WaitForWatches(t.Context(), "configmaps", 1)
-				if err := errors.Join(err, fail(server)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, errors.Join(err, fail(server)))
 				began := `level=WARN msg="relist: failing" resource=configmaps reason=` + reason + ` error="`
 				p.errors.Await(t, began)
 				err = server.Resume()
-				if err := errors.Join(err, server.WaitForWatches(t.Context(), "configmaps", 1)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, errors.Join(err, server.WaitForWatches(t.Context(), "configmaps", 1)))
 				createConfigMap(t, server, "shop", "tea")
 				ended := `level=WARN msg="relist: recovered" resource=configmaps after=`
 				p.errors.Await(t, ended)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A recording can be replayed, also a scrubbed one.
@@ -31,9 +32,7 @@ func TestRecord(t *testing.T) {
 			t.Fatalf("status %d, stderr %q, stdout\n%s", r.status, r.stderr, r.stdout)
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		names := []string{"secret-token", url}
 		if scrub == "--scrub" {
 			names = append(names, "alice", "bob", "carol", "dora", "payments")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 const traces = "../../testdata"
@@ -40,9 +41,7 @@ func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
 		"client-go": "for another program: client-go",
 		"smalest":   "for another program: smalest; did you mean smallest?",
 	} {
-		if err := os.WriteFile(foreign, []byte("# program: "+program+"\nstart\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(foreign, []byte("# program: "+program+"\nstart\n"), 0o600))
 		r := command(t, "replay", foreign, traces+"/expired.txt")
 		if r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "skip "+foreign+" ("+want+")\nok   ") || !strings.Contains(r.stderr, "1 of 2 traces were not played") {
 			t.Errorf("status %d, stderr %q:\n%s", r.status, r.stderr, r.stdout)
@@ -60,9 +59,7 @@ func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
 func TestReplayVerbose(t *testing.T) {
 	const name = traces + "/expired.txt"
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r := command(t, "replay", "-v", name)
 	if want := string(whole) + "\nok   " + name + "\n"; r.status != cli.ExitOK || r.stdout != want {
 		t.Errorf("status %d, stdout\n%s\nwant\n%s", r.status, r.stdout, want)
@@ -71,15 +68,11 @@ func TestReplayVerbose(t *testing.T) {
 
 func TestReplayFails(t *testing.T) {
 	whole, err := os.ReadFile(traces + "/expired.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	bad := filepath.Join(t.TempDir(), "bad.txt")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(bad, []byte(text), 0o600))
 	}
 	write(strings.Replace(string(whole), "~ 800ms", "~ 900ms", 1))
 	r := command(t, "replay", bad, traces+"/expired.txt")
@@ -136,13 +129,9 @@ func TestReplayShows(t *testing.T) {
 		t.Errorf("status %d for a directory", r.status)
 	}
 	text, err := os.ReadFile(traces + "/expired.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	file := filepath.Join(t.TempDir(), "changed.txt")
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "< BOOKMARK @150", "< BOOKMARK @151", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(strings.Replace(string(text), "< BOOKMARK @150", "< BOOKMARK @151", 1)), 0o600))
 	r := command(t, "replay", "--html", file)
 	if r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "<!doctype html>") || !strings.HasSuffix(r.stderr, "\nrelist replay: "+file+" did not pass\n") {
 		t.Errorf("status %d for a trace that fails: %s", r.status, r.stderr)

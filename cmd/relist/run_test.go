@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // result is the exit status and the output of a command.
@@ -80,9 +81,7 @@ func newServer(t *testing.T, opts apitest.Options) (server *apitest.Server, url 
 	server = apitest.New(opts)
 	t.Cleanup(func() { _ = server.Close() })
 	ln, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return server, ln.URL
 }
 

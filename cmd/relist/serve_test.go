@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestServe(t *testing.T) {
@@ -67,14 +68,10 @@ func post(t *testing.T, url string) {
 func do(t *testing.T, method, url, accept string) http.Header {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	req.Header.Set("Accept", accept)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	body, _ := io.ReadAll(resp.Body)
@@ -111,17 +108,13 @@ func TestServeRefusesForeignPages(t *testing.T) {
 		{"", "https://evil.example", http.StatusForbidden, "--allow-origin https://evil.example"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/_faults/compact", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		req.Host = tt.host
 		if tt.origin != "" {
 			req.Header.Set("Origin", tt.origin)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != tt.want || !strings.Contains(string(body), tt.says) {

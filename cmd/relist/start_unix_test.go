@@ -12,15 +12,14 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // newPipe returns a pipe without a writer.
 func newPipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, syscall.Mkfifo(path, 0o600))
 	t.Cleanup(func() { // or whoever waits for it does so until the process ends
 		writer, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err == nil {
@@ -64,9 +63,7 @@ func TestPluginThatWaitsForTheUser(t *testing.T) {
 	kubeconfig, pipe := withPlugin(t, url, "secret")
 	p := start(t, "mirror", "cm", "--kubeconfig", kubeconfig, "--exit-on-sync", "-o", "none")
 	p.errors.Await(t, "relist: waiting for log-in, which supplies the credential\n")
-	if err := os.WriteFile(pipe, []byte("go on\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(pipe, []byte("go on\n"), 0o600))
 	if r := p.wait(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "summary\n") {
 		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
@@ -101,9 +98,7 @@ func TestStopWhileAFileIsRead(t *testing.T) {
 	pipe := newPipe(t)
 	p := start(t, "mirror", "cm", "--kubeconfig", pipe, "-o", "json")
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // as soon as the command reads
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer writer.Close()
 	r := p.interrupt()
 	if r.status != cli.ExitOK || r.stderr != "" {

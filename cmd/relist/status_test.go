@@ -11,6 +11,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // statusURL waits until the command has said where its status is.
@@ -25,18 +26,12 @@ func ask(t *testing.T, url string) (code int, body string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return resp.StatusCode, string(all)
 }
 
@@ -75,9 +70,7 @@ func TestStatusListen(t *testing.T) {
 		t.Errorf("/healthz says %q", body)
 	}
 	createConfigMap(t, server, "a", "two")
-	if err := server.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.Resume())
 	p.await(`"key":"a/two"`)
 	changing := make(chan struct{})
 	defer func() { <-changing }()

@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A signal ends the command at once, in every state, and the command prints the
@@ -111,13 +112,9 @@ func TestSignal(t *testing.T) {
 		"GORACE=atexit_sleep_ms=0") // else the race detector, where it is on, waits a second at the end
 	out := clitest.NewOutput()
 	cmd.Stdout = out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	(&process{t: t, out: out}).await(`"kind":"watch"`)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("exit: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // strange is a name as it may be: of a Role, nothing but "/" and "%" is refused. It would
@@ -23,9 +24,7 @@ const strange = "x\x1b]0;title\x07\x1b[2J\r\n    0.001s  synced     0 objects at
 func newStrangeServer(t *testing.T, refuse bool) (url string) {
 	t.Helper()
 	text, err := json.Marshal(strange)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	name := strings.Trim(string(text), `"`)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/events"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -54,13 +55,9 @@ func test(t *testing.T, f func(r *rig)) {
 		r := &rig{t: t, server: apitest.New(apitest.Options{}), began: time.Now()}
 		defer r.server.Close()
 		client, err := transport.NewClient(transport.Config{Server: "https://api.test", RoundTripper: r})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r.Recorder, err = events.New(client, events.Options{Controller: "example.com/shops", Logger: slog.New(slog.NewTextHandler(r, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f(r)
 	})
 }
@@ -288,9 +285,7 @@ func TestServerIsAway(t *testing.T) {
 func TestRefusedAndDeleted(t *testing.T) {
 	test(t, func(r *rig) {
 		defer r.run()()
-		if err := r.server.FailNext(apitest.Failure{Count: 3, Status: http.StatusForbidden, Message: "no role"}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.server.FailNext(apitest.Failure{Count: 3, Status: http.StatusForbidden, Message: "no role"}))
 		for i := range 3 {
 			r.event(fmt.Sprint("shop-", i), "Failed", "no flour")
 			synctest.Wait()
@@ -305,9 +300,7 @@ func TestRefusedAndDeleted(t *testing.T) {
 		synctest.Wait()
 		r.want("Failed: no flour")
 		items, _, err := r.server.List("events.events.k8s.io", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := r.server.Delete("events.events.k8s.io", "town", items[0]["metadata"].(map[string]any)["name"].(string)); err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/internal/goexit"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -43,9 +44,7 @@ type configMap struct {
 func newRig(t *testing.T, server string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *rig {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: server, Dial: dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	r := &rig{t: t}
 	logger := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -93,9 +92,7 @@ func (r *rig) lead() (terms chan context.Context, stop func()) {
 func spec(t *testing.T, server *apitest.Server) map[string]any {
 	t.Helper()
 	obj, err := server.Get("leases.coordination.k8s.io", "default", "work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return obj["spec"].(map[string]any) //nolint:forcetypeassert // it is a Lease
 }
 
@@ -139,9 +136,7 @@ func TestTaken(t *testing.T) {
 			"metadata": map[string]any{"namespace": "default", "name": "work"},
 			"spec":     map[string]any{"holderIdentity": "somebody", "leaseDurationSeconds": 40, "renewTime": "2001-02-03T04:05:06.000000Z"},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		terms, _ := newRig(t, listener.URL, listener.Dial).lead()
 		began := time.Now()
 		<-time.After(20 * time.Second)
@@ -164,17 +159,13 @@ func TestTakenFromTheLastHolder(t *testing.T) {
 		terms, stop := first.lead()
 		<-terms
 		_, version, err := server.List("leases.coordination.k8s.io", "default")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		stop()
 		others, _ := second.lead()
 		last := <-others
 		terms, _ = first.lead()
 		<-time.After(2600 * time.Millisecond)
-		if err := server.Restore(apitest.Restore{ResourceVersion: version}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Restore(apitest.Restore{ResourceVersion: version}))
 		<-terms
 		if last.Err() == nil {
 			t.Error("two of them work")
@@ -214,9 +205,7 @@ func TestGate(t *testing.T) {
 		ctx = <-terms // the server still has this process as the leader
 		began := time.Now()
 		r.wall.Add(-2 * int64(time.Hour))
-		if err := server.Refuse(time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Refuse(time.Hour))
 		<-ctx.Done()
 		if lasted := time.Since(began); lasted > 10*time.Second {
 			t.Errorf("the term has lasted for %v", lasted)
@@ -235,9 +224,7 @@ func TestRelease(t *testing.T) {
 		others, stopOther := r.lead()
 		<-others
 		held, err := server.Hold("create")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		go func() { // it does not end with the context
 			_, _ = r.writes.Create(context.WithoutCancel(ctx), &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
 		}()
@@ -252,9 +239,7 @@ func TestRelease(t *testing.T) {
 		if got := spec(t, server); got["holderIdentity"] != r.identity {
 			t.Errorf("a write is under way, and the lease is %v", got)
 		}
-		if err := server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Resume())
 		<-ended
 		if got := spec(t, server); got["holderIdentity"] != "" {
 			t.Errorf("nobody leads, and the lease is %v", got)
@@ -272,9 +257,7 @@ func TestLeadDuringRelease(t *testing.T) {
 		terms, stop := r.lead()
 		ctx := <-terms
 		held, err := server.Hold("create")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		go func() { // it does not end with the context
 			_, _ = r.writes.Create(context.WithoutCancel(ctx), &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
 		}()
@@ -283,9 +266,7 @@ func TestLeadDuringRelease(t *testing.T) {
 		synctest.Wait()
 		again, _ := r.lead()
 		synctest.Wait()
-		if err := server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Resume())
 		ctx = <-again
 		<-time.After(time.Second)
 		if got := spec(t, server); ctx.Err() != nil || got["holderIdentity"] != r.identity {
@@ -324,9 +305,7 @@ func TestStoppedBehindTheGate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, listener := apitest.StartInMemory(t, apitest.Options{})
 				_, err := server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "default", "name": "a"}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				network, runs, again := &stoppable{Listener: listener}, make(chan struct{}), make(chan struct{})
 				network.until.Store(&runs)
 				close(runs)
@@ -334,9 +313,7 @@ func TestStoppedBehindTheGate(t *testing.T) {
 				terms, _ := old.lead()
 				ctx := context.WithoutCancel(<-terms) // no timer rings while it is stopped
 				have, err := old.writes.MergePatch(ctx, "default/a", map[string]any{"data": map[string]string{"by": "old"}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				patch := map[string]any{"data": map[string]string{"by": "old, late"}}
 				if condition {
 					patch["metadata"] = map[string]string{"resourceVersion": have.ResourceVersion}
@@ -371,15 +348,11 @@ func TestLog(t *testing.T) {
 		r := newRig(t, listener.URL, listener.Dial)
 		terms, stop := r.lead()
 		<-terms
-		if err := server.Refuse(14 * time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.Refuse(14*time.Second))
 		<-terms
 		<-time.After(time.Second)
 		_, err := server.Patch("leases.coordination.k8s.io", "default", "work", map[string]any{"spec": map[string]any{"holderIdentity": "a person"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		<-terms
 		stop()
 		got := strings.ReplaceAll(r.log.String(), r.identity, "ME")
@@ -453,9 +426,7 @@ func TestLeadReturns(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for want, opts := range map[string]Options{
 		"set the Namespace and the Name": {Name: "work"},
 		"the Duration is -1s":            {Namespace: "default", Name: "work", Duration: -time.Second},

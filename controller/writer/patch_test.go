@@ -18,6 +18,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -73,9 +74,7 @@ func TestPatch(t *testing.T) {
 			have.Spec.Deep = &deep{A: 1}
 			before := cmp.Diff(nil, have)
 			got, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Modify(t.Context(), have, tt.change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if tt.want == "" {
 				if got != have || len(server.requests) > 0 {
 					t.Errorf("sent %q, and returned %+v", server.requests, got)
@@ -101,13 +100,9 @@ func TestPatchOfLazyObject(t *testing.T) {
 	server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
 	have := &lazyGadget{}
 	const text = `{"metadata":{"name":"g","resourceVersion":"7"},"spec":{"size":1,"tags":["a"],"parts":null},"status":{"ready":false}}`
-	if err := have.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, have.UnmarshalJSON([]byte(text)))
 	whole, err := have.Get()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Modify(t.Context(), whole, func(g *gadget) { g.Spec.Size = 2 }); err != nil {
 		t.Error(err)
 	}
@@ -180,9 +175,7 @@ func TestPatchOfAnEmptyStatus(t *testing.T) {
 			server := newWire(t)
 			server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
 			have := &whole{}
-			if err := json.Unmarshal([]byte(tt.have), have); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal([]byte(tt.have), have))
 			have.Name, have.ResourceVersion = "g", "7"
 			w := newWriter[*whole](t, server.Client, gadgets, writer.Options{})
 			modify := w.ModifyStatus
@@ -190,9 +183,7 @@ func TestPatchOfAnEmptyStatus(t *testing.T) {
 				modify = w.Modify
 			}
 			got, err := modify(t.Context(), have, tt.change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if tt.want == "" && (got != have || len(server.requests) > 0) || tt.want != "" && !strings.HasSuffix(strings.Join(server.requests, " "), `json {"metadata":{"resourceVersion":"7"},`+tt.want+`}`) {
 				t.Errorf("sent %q, want %s", server.requests, tt.want)
 			}
@@ -252,7 +243,7 @@ func TestPatchOfAnEmbeddedObject(t *testing.T) {
 func TestPatches(t *testing.T) {
 	_, client := serve(t)
 	w := newWriter[*Deployment](t, client, deployments, writer.Options{FieldManager: "me"})
-	ctx, ok := t.Context(), must[*Deployment](t)
+	ctx, ok := t.Context(), must.Get[*Deployment](t)
 	made := ok(w.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "shop", Name: "web"}, func(d *Deployment) { d.Spec.Replicas = 2 }))
 	if _, err := w.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "shop", Name: "web"}, func(*Deployment) {}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("a second one: %v", err)
@@ -264,8 +255,8 @@ func TestPatches(t *testing.T) {
 	kindless := deployments
 	kindless.Kind = ""
 	whole := newWriter[*unstructured.Unstructured](t, client, kindless, writer.Options{})
-	now := must[*unstructured.Unstructured](t)(whole.MergePatch(ctx, "shop/web", []byte(`{}`)))
-	now = must[*unstructured.Unstructured](t)(whole.Modify(ctx, now, func(o *unstructured.Unstructured) {
+	now := must.Get[*unstructured.Unstructured](t)(whole.MergePatch(ctx, "shop/web", []byte(`{}`)))
+	now = must.Get[*unstructured.Unstructured](t)(whole.Modify(ctx, now, func(o *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(o.Object, int64(4), "spec", "replicas"); err != nil {
 			t.Error(err)
 		}
@@ -340,19 +331,19 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 					writes.Add(1)
 				}
 			}})
-			client := must[*transport.Client](t)(transport.NewClient(transport.Config{Server: url}))
+			client := must.Get[*transport.Client](t)(transport.NewClient(transport.Config{Server: url}))
 			t.Cleanup(client.Close)
-			must[string](t)(server.Create("deployments.apps", map[string]any{
+			must.Get[string](t)(server.Create("deployments.apps", map[string]any{
 				"metadata": map[string]any{"namespace": "shop", "name": "web"}, "spec": map[string]any{"containers": tt.items, "paused": true},
 			}))
 			w := newWriter[*pod](t, client, deployments, writer.Options{})
-			have := must[*pod](t)(w.MergePatch(t.Context(), "shop/web", []byte(`{}`)))
+			have := must.Get[*pod](t)(w.MergePatch(t.Context(), "shop/web", []byte(`{}`)))
 			writes.Store(0)
-			must[*pod](t)(w.Modify(t.Context(), have, tt.change))
+			must.Get[*pod](t)(w.Modify(t.Context(), have, tt.change))
 			if n := writes.Load(); n != int64(tt.writes) {
 				t.Errorf("%d requests, want %d", n, tt.writes)
 			}
-			got := must[map[string]any](t)(server.Get("deployments.apps", "shop", "web"))
+			got := must.Get[map[string]any](t)(server.Get("deployments.apps", "shop", "web"))
 			want := map[string]any{"paused": true}
 			if tt.want != nil {
 				want["containers"] = tt.want
@@ -409,7 +400,7 @@ func TestPatchKeepsTheFieldsOfItemsOfItems(t *testing.T) {
 	server.answer = `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"name":"s","resourceVersion":"7"},"rows":[[null],[{"image":"1","port":80}]]}`
 	have := &shelf{ObjectMeta: metav1.ObjectMeta{Name: "s", ResourceVersion: "7"}, Rows: [][]*container{{nil}, {{Image: "1"}}}}
 	w := newWriter[*shelf](t, server.Client, gadgets, writer.Options{})
-	must[*shelf](t)(w.Modify(t.Context(), have, func(s *shelf) { s.Rows[1][0].Image = "2" }))
+	must.Get[*shelf](t)(w.Modify(t.Context(), have, func(s *shelf) { s.Rows[1][0].Image = "2" }))
 	if want := `{"metadata":{"resourceVersion":"7"},"rows":[[null],[{"image":"2","port":80}]]}`; len(server.requests) != 2 || !strings.HasSuffix(server.requests[1], want) {
 		t.Errorf("sent %q, want %s", server.requests, want)
 	}
@@ -429,7 +420,7 @@ func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
 		t.Errorf("%v, after %q; want a conflict after %s", err, server.requests, want)
 	}
 	server.requests = nil
-	must[*pod](t)(newWriter[*pod](t, server.Client, deployments, writer.Options{Complete: true}).Modify(t.Context(), have, change))
+	must.Get[*pod](t)(newWriter[*pod](t, server.Client, deployments, writer.Options{Complete: true}).Modify(t.Context(), have, change))
 	if want := `{"metadata":{"resourceVersion":"7"},"spec":{"containers":[{"image":"2","name":"a"}]}}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
 		t.Errorf("sent %q, want %s", server.requests, want)
 	}

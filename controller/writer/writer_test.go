@@ -19,6 +19,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/writes"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
@@ -67,9 +68,7 @@ func newWire(t *testing.T) *wire {
 		w.requests = append(w.requests, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+string(body))
 		return &http.Response{StatusCode: w.status, Header: http.Header{"Content-Type": {w.content}}, Body: io.NopCloser(strings.NewReader(w.answer))}, nil
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	w.Client = client
 	return w
 }
@@ -81,9 +80,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func newWriter[T object.Object](t *testing.T, c *transport.Client, typ object.Type, opts writer.Options) *writer.Writer[T] {
 	t.Helper()
 	w, err := writer.New[T](c, typ, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return w
 }
 
@@ -148,9 +145,7 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := newWire(t)
 			got, err := tt.do(t.Context(), newWriter[*Deployment](t, server.Client, deployments, tt.opts))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got.ResourceVersion != "8" || got.Spec.Replicas != 3 {
 				t.Errorf("answer %+v", got)
 			}
@@ -361,9 +356,7 @@ func TestTimeout(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for timeout, want := range map[time.Duration]time.Duration{0: 2 * time.Minute, time.Second: time.Second, -1: time.Hour} {
 			w := newWriter[*Deployment](t, client, deployments, with(func(o *writer.Options) { o.Timeout = timeout }))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -388,23 +381,9 @@ func serve(t *testing.T) (*apitest.Server, *transport.Client) {
 	t.Helper()
 	server, url := apitest.Start(t, apitest.Options{})
 	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return server, client
-}
-
-// must fails the test for an error.
-func must[T any](t *testing.T) func(v T, err error) T {
-	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 // A life of an object, in a type that lacks most of its fields. None of them is lost.
@@ -414,7 +393,7 @@ func TestLife(t *testing.T) {
 	kindless.Kind = "" // the objects have it
 	whole := newWriter[*unstructured.Unstructured](t, client, kindless, writer.Options{})
 	w := newWriter[*Deployment](t, client, deployments, writer.Options{FieldManager: "me"})
-	ctx, ok, okWhole := t.Context(), must[*Deployment](t), must[*unstructured.Unstructured](t)
+	ctx, ok, okWhole := t.Context(), must.Get[*Deployment](t), must.Get[*unstructured.Unstructured](t)
 
 	created := okWhole(whole.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "shop", "name": "web"},
@@ -487,11 +466,11 @@ func TestNamesAndMetadata(t *testing.T) {
 	_, client := serve(t)
 	ctx := t.Context()
 	w := newWriter[*metav1.PartialObjectMetadata](t, client, nodes, writer.Options{FieldManager: "me"})
-	made := must[*metav1.PartialObjectMetadata](t)(w.Create(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{GenerateName: "worker-"}}))
+	made := must.Get[*metav1.PartialObjectMetadata](t)(w.Create(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{GenerateName: "worker-"}}))
 	if !strings.HasPrefix(made.Name, "worker-") {
 		t.Errorf("created %+v", made)
 	}
-	labelled := must[*metav1.PartialObjectMetadata](t)(w.Apply(ctx, &metav1.PartialObjectMetadata{TypeMeta: made.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: made.Name, Labels: map[string]string{"a": "b"}}}))
+	labelled := must.Get[*metav1.PartialObjectMetadata](t)(w.Apply(ctx, &metav1.PartialObjectMetadata{TypeMeta: made.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: made.Name, Labels: map[string]string{"a": "b"}}}))
 	if labelled.Labels["a"] != "b" {
 		t.Errorf("applied %+v", labelled)
 	}
@@ -505,9 +484,7 @@ func TestNothingIsTriedAgain(t *testing.T) {
 	server, client := serve(t)
 	w := newWriter[*Deployment](t, client, deployments, writer.Options{})
 	for _, status := range []int{401, 409, 429, 500, 503} {
-		if err := server.FailNext(apitest.Failure{Verb: "create", Status: status, RetryAfter: time.Second}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, server.FailNext(apitest.Failure{Verb: "create", Status: status, RetryAfter: time.Second}))
 		_, err := w.Create(t.Context(), web("", 1))
 		var refused apierrors.APIStatus
 		if !errors.As(err, &refused) || int(refused.Status().Code) != status {

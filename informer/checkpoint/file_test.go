@@ -22,6 +22,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/checkpoint"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/lazy"
@@ -60,9 +61,7 @@ func someThings(n int) []*thing {
 
 func save[T object.Object](t *testing.T, c informer.Checkpointer[T], at reflector.Point, objects ...T) {
 	t.Helper()
-	if err := c.Save(t.Context(), ofThings, at, slices.Values(objects)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Save(t.Context(), ofThings, at, slices.Values(objects)))
 }
 
 // What is saved comes back, whatever the number of objects.
@@ -161,9 +160,7 @@ func TestFileOfRaw(t *testing.T) {
 		"\x0a\x0a\x0a\x01b\x2a\x02u\x32\x32\x01\x38\x12\x04spec",
 	} {
 		obj, err := listwatch.ParseRaw([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		objs = append(objs, obj)
 	}
 	save(t, file, point("8"), objs...)
@@ -190,19 +187,13 @@ type lossy struct {
 // not keep a cache from being saved.
 func TestFileOfLazyObjects(t *testing.T) {
 	encoding, err := lazy.New[*thing](lazy.Options{Unchecked: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*thing]](), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var objects []*lazy.Object[*thing]
 	for i, value := range []string{`1`, `"no number"`, `"<b>&\u003c\u2028"`, "\"\u2028\"", "\"\xff\"", `1e3`, ` { "a" : [ ] } `} {
 		var obj *lazy.Object[*thing]
-		if err := unmarshal(fmt.Appendf(nil, `{"kind":"Thing", "metadata":{"name":"%d"},"value":%s}`, i, value), &obj); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unmarshal(fmt.Appendf(nil, `{"kind":"Thing", "metadata":{"name":"%d"},"value":%s}`, i, value), &obj))
 		objects = append(objects, obj)
 	}
 	file := checkpoint.File[*lazy.Object[*thing]](filepath.Join(t.TempDir(), "things"), checkpoint.Options{})
@@ -290,14 +281,10 @@ func TestFileThatIsDamagedAnywhere(t *testing.T) {
 	file := checkpoint.File[*thing](path, checkpoint.Options{Cluster: "c"})
 	save(t, file, point("40"), someThings(3)...)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	refused := func(what string, data []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o600))
 		if objects, at, err := file.Load(t.Context(), ofThings); err == nil || objects != nil || at.Version != "" {
 			t.Errorf("%s: %d objects at %q: %v", what, len(objects), at.Version, err)
 		}
@@ -351,12 +338,8 @@ func TestFileIsWholeOrOld(t *testing.T) {
 	}
 	for name, age := range map[string]time.Duration{".old": 2 * time.Hour, ".new": 0, "": 2 * time.Hour} { // the last is not a file of Save
 		left := path + name + ".tmp"
-		if err := os.WriteFile(left, []byte(`relist`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(left, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(left, []byte(`relist`), 0o600))
+		must.OK(t, os.Chtimes(left, time.Time{}, time.Now().Add(-age)))
 	}
 	save(t, file, point("50"), someThings(3)...)
 	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 3 || names[1] != path+".new.tmp" || names[2] != path+".tmp" {
@@ -368,12 +351,8 @@ func TestFileIsWholeOrOld(t *testing.T) {
 func TestFileMakesRoomBeforeItWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things")
 	left := path + ".1.tmp"
-	if err := os.WriteFile(left, []byte("relist"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(left, []byte("relist"), 0o600))
+	must.OK(t, os.Chtimes(left, time.Time{}, time.Now().Add(-2*time.Hour)))
 	file := checkpoint.File[*thing](path, checkpoint.Options{})
 	full := func(func(*thing) bool) {
 		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
@@ -458,9 +437,7 @@ func FuzzCheckpointFile(f *testing.F) {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "things")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o600))
 		objects, at, err := checkpoint.File[*thing](path, checkpoint.Options{}).Load(t.Context(), ofThings)
 		if err != nil && (objects != nil || at.Version != "") {
 			t.Errorf("%d objects at %q beside %v", len(objects), at.Version, err)

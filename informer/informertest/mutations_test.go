@@ -18,6 +18,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -78,13 +79,9 @@ func follow[T object.Object](t *testing.T, in func(*informer.Informer[T])) (*api
 		t.Fatal(err)
 	}
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	pods, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[T]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	cache := informer.New(pods, informer.Options[T]{Logger: slog.New(slog.DiscardHandler)})
 	in(cache)
 	ctx, stop := context.WithCancel(t.Context())
@@ -153,9 +150,7 @@ func TestDetectMutationsOfEveryState(t *testing.T) {
 			_, err := in.AddHandler(informer.Handler[*unstructured.Unstructured]{
 				OnUpdate: func(old, _ *unstructured.Unstructured) { old.SetLabels(nil) },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		})
 		if check(); len(r.failures) > 0 {
 			t.Errorf("%q before anything has happened", r.failures)
@@ -166,9 +161,7 @@ func TestDetectMutationsOfEveryState(t *testing.T) {
 		synctest.Wait()
 		web, _ := cache.Store().Get("shop/web")
 		for i := range 20 {
-			if err := unstructured.SetNestedField(web.Object, "x", "spec", fmt.Sprintf("new%02d", i)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, unstructured.SetNestedField(web.Object, "x", "spec", fmt.Sprintf("new%02d", i)))
 		}
 		check()
 		want := []string{

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The text of a comment wraps at 100 columns, with a tab of four, so that it can be read beside
@@ -14,9 +16,7 @@ func TestCommentsWrap(t *testing.T) {
 	for _, file := range files(t, ".go") {
 		set := token.NewFileSet()
 		tree, err := parser.ParseFile(set, file, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		lines := strings.Split(readText(t, file), "\n")
 		for _, group := range tree.Comments {
 			for _, comment := range group.List {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const incidents = 6
@@ -86,9 +88,7 @@ func TestIncidentsNameTheirReports(t *testing.T) {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, name := range names {
 		names[i] = filepath.ToSlash(name)
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 var (
@@ -94,9 +96,7 @@ func TestCommentsHaveNoDeadLinks(t *testing.T) {
 	packages := map[string]*doc.Package{}
 	for importPath, trees := range files {
 		p, err := doc.NewFromFiles(set, slices.Clone(trees), importPath, doc.AllDecls|doc.AllMethods|doc.PreserveAST)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		packages[importPath] = p
 	}
 	for importPath, trees := range files {
@@ -132,9 +132,7 @@ func goFiles(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 		files[importPath] = append(files[importPath], tree)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return files
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 var (
@@ -60,9 +62,7 @@ func TestNamesOfOtherClients(t *testing.T) {
 func declared(t *testing.T, file, name string) bool {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	found := false
 	ast.Inspect(tree, func(n ast.Node) bool {
 		var names []*ast.Ident

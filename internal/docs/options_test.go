@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestOptionsAreDocumented looks for a doc comment at every exported field of every exported struct
@@ -19,9 +21,7 @@ func TestOptionsAreDocumented(t *testing.T) {
 	found := 0
 	for _, file := range publicFiles(t) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			spec, ok := node.(*ast.TypeSpec)
 			if !ok || !spec.Name.IsExported() || !configures(spec.Name.Name) {
@@ -72,8 +72,6 @@ func publicFiles(t *testing.T) (files []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return files
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/internal/chart"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -30,9 +31,7 @@ func TestPictures(t *testing.T) {
 	for _, picture := range pictures {
 		name := "testdata/" + strings.TrimSuffix(filepath.Base(picture), ".svg") + ".txt"
 		f, err := trace.Parse(name, []byte(readText(t, name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		recording, err := trace.Record(f, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -40,9 +39,7 @@ func TestPictures(t *testing.T) {
 		}
 		got := recording.SVG()
 		if *update {
-			if err := os.WriteFile(picture, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(picture, got, 0o644))
 		}
 		if want, err := os.ReadFile(picture); err != nil || !bytes.Equal(want, got) {
 			t.Errorf("%s is not the picture of %s: run go test ./internal/docs -run TestPictures -update (%v)", picture, name, err)
@@ -70,9 +67,7 @@ func TestListAndWatchPicture(t *testing.T) {
 			{Path: "M200 263H490V130", Words: []string{"200, version V"}, Base: image.Pt(300, 253), Class: "middle"},
 			{Path: "M460 56V28H520V56", Words: []string{"stream ends: resume at V"}, Base: image.Pt(450, 24), Class: "right"},
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	compareWith(t, "docs/list-and-watch.svg", picture)
 }
 
@@ -80,9 +75,7 @@ func TestListAndWatchPicture(t *testing.T) {
 func compareWith(t *testing.T, file string, picture []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(file, picture, 0o644))
 	}
 	if readText(t, file) != string(picture) {
 		t.Errorf("%s is out of date: run go test ./internal/docs -run Picture -update", file)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/internal/chart"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestReadmeShowsWhatIsThere keeps the programs in README.md, and in that of
@@ -33,9 +34,7 @@ func TestReadmeCountsModules(t *testing.T) {
 		list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-C", folder, "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
 		list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
 		out, err := list.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		modules := strings.Fields(string(out))
 		slices.Sort(modules)
 		return len(slices.Compact(modules))
@@ -135,8 +134,6 @@ func measured(t *testing.T, page, name, figure string) []string {
 func figure(t *testing.T, text string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return v
 }

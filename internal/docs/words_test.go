@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // retired are words that once stood for things of the project, each with the word of
@@ -48,9 +50,7 @@ func TestRetiredWords(t *testing.T) {
 	words := regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Sorted(maps.Keys(retired)), "|") + `)\b`)
 	for _, file := range wordFiles(t) {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		inFence := false
 		for i, line := range strings.Split(string(data), "\n") {
 			switch {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // workflow is what this test looks at of a workflow.
@@ -123,9 +125,7 @@ func TestEveryModuleIsUpdated(t *testing.T) {
 			Directories []string `json:"directories"`
 		} `json:"updates"`
 	}
-	if err := yaml.Unmarshal([]byte(readText(t, ".github/dependabot.yml")), &config); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, yaml.Unmarshal([]byte(readText(t, ".github/dependabot.yml")), &config))
 	var looked, modules []string
 	for _, u := range config.Updates {
 		if u.Ecosystem == "gomod" {
@@ -143,9 +143,7 @@ func TestEveryModuleIsUpdated(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	slices.Sort(looked)
 	slices.Sort(modules)
 	if !slices.Equal(looked, modules) {
@@ -165,18 +163,14 @@ func TestTemplatesNameWhatIsThere(t *testing.T) {
 		}
 	}
 	file := ".github/ISSUE_TEMPLATE/problem.yml"
-	if err := yaml.Unmarshal([]byte(readText(t, file)), &form); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, yaml.Unmarshal([]byte(readText(t, file)), &form))
 	if form.Name == "" || form.Description == "" || len(form.Body) < 4 || !strings.Contains(readText(t, file), "relist record --scrub") {
 		t.Errorf("%s: %+v", file, form)
 	}
 	var links struct {
 		ContactLinks []struct{ URL string } `json:"contact_links"`
 	}
-	if err := yaml.Unmarshal([]byte(readText(t, ".github/ISSUE_TEMPLATE/config.yml")), &links); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, yaml.Unmarshal([]byte(readText(t, ".github/ISSUE_TEMPLATE/config.yml")), &links))
 	for _, link := range links.ContactLinks {
 		if !strings.Contains(readText(t, "SECURITY.md"), link.URL) {
 			t.Errorf("SECURITY.md does not name %s", link.URL)

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	file := func(size int) string {
 		path := filepath.Join(dir, "file")
-		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, make([]byte, size), 0o600))
 		return path
 	}
 	for _, size := range []int{0, 1, maxBytes} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Neither a file without an end nor one that nobody writes to holds anything up.
@@ -15,9 +17,7 @@ func TestOddFiles(t *testing.T) {
 		t.Errorf("/dev/zero: %v", err)
 	}
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, syscall.Mkfifo(pipe, 0o600))
 	for _, path := range []string{"/dev/zero", pipe} {
 		if _, err := ReadRegular(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", path, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A read returns bytes of one write at most, so that what is split stays split.
@@ -59,18 +61,14 @@ func TestDeadline(t *testing.T) {
 		defer server.Close()
 		defer client.Close()
 		begin := time.Now()
-		if err := client.SetDeadline(begin.Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, client.SetDeadline(begin.Add(time.Minute)))
 		if _, err := client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("error %v, want ErrDeadlineExceeded", err)
 		}
 		if passed := time.Since(begin); passed != time.Minute {
 			t.Errorf("after %v, want 1m", passed)
 		}
-		if err := client.SetDeadline(time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, client.SetDeadline(time.Time{}))
 		if _, err := server.Write([]byte("a")); err != nil {
 			t.Fatal(err)
 		}

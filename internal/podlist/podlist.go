@@ -11,24 +11,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Text returns the list in JSON.
 func Text(tb testing.TB) []byte {
 	tb.Helper()
 	file, err := open()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	defer file.Close() //nolint:errcheck // it was only read
 	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	text, err := io.ReadAll(unzipped)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	return text
 }
 
@@ -51,9 +47,7 @@ func open() (*os.File, error) {
 func Items(tb testing.TB) []json.RawMessage {
 	tb.Helper()
 	var list struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(Text(tb), &list); err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, json.Unmarshal(Text(tb), &list))
 	if len(list.Items) != 300 {
 		tb.Fatalf("the list has %d pods, want 300", len(list.Items))
 	}

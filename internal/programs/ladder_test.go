@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/docs/incidents/naive"
 	"github.com/relist-go/relist/examples/smallest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/trace"
 )
@@ -53,9 +54,7 @@ func play(t *testing.T, name, src string, program trace.Program) (passes bool, h
 	t.Helper()
 	const last = "pop 1000\nstore\n"
 	f, err := trace.Parse(name, []byte(src+last))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	run, _ := trace.Replay(f, program, nil) // which differs from the file at its end at least
 	_, end, _ := strings.Cut(string(run), "\npop 1000\n")
 	_, holds, _ = strings.Cut(end, "store\n")
@@ -121,9 +120,7 @@ func TestLadder(t *testing.T) {
 	})
 	best := naives[len(naives)-1].name
 	own, err := filepath.Glob("../../docs/incidents/testdata/*.txt") // where they go wrong
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	own = slices.DeleteFunc(own, func(name string) bool { return !strings.HasPrefix(read(t, name), "# program: "+best+"\n") })
 	if len(own) == 0 {
 		t.Fatalf("no trace shows where %s goes wrong", best)
@@ -156,8 +153,6 @@ func TestLadder(t *testing.T) {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(b)
 }

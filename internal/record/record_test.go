@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
 )
@@ -199,9 +200,7 @@ func TestOtherResources(t *testing.T) {
 			_, err := w.server.Create("deployments.apps", map[string]any{"metadata": map[string]any{
 				"name": "alice", "namespace": namespace, "labels": map[string]any{"team": "team-of-alice"},
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}
 	}, func(*world) { after(2 * time.Second) })
 	recorded(t, c, "start path=/apis/apps/v1/deployments kind=Deployment selector=team=team-of-alice field-selector=metadata.namespace!=ledger\n", "\tpayments/alice@")
@@ -241,13 +240,9 @@ func TestDiverged(t *testing.T) {
 func TestRecord(t *testing.T) {
 	server := apitest.New(apitest.Options{})
 	listener, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	client, err := transport.NewClient(transport.Config{Server: listener.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	opts := Options{Path: "/api/v1/namespaces/default/configmaps", Kind: "ConfigMap", Line: func(line string) {
 		if line == "< 200 watch" {

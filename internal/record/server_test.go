@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/pipe"
 	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
@@ -59,9 +60,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 				return client, network.Connect(ctx, conn)
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		fill(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		opts.Options = opts.withDefaults()
@@ -79,9 +78,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 		client.Close()
 		stop()
 		_ = w.server.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	})
 	return c
 }
@@ -159,9 +156,7 @@ func passes(t *testing.T, c *conversation) string {
 		t.Fatalf("%v\n%s", err, r.Raw)
 	}
 	f, err := trace.Parse("recorded.txt", r.Trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := trace.Replay(f, trace.Mirror, nil); err != nil {
 		t.Fatalf("%v\n%s", err, r.Trace)
 	}

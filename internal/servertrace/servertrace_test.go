@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -93,9 +95,7 @@ func TestDiff(t *testing.T) {
 	const heading = "# server: apitest\nstart\n"
 	const want = heading + "> a GET /x\n< a 200 list rv=2\n\ta@2\nsleep 1m\n~ 10s\n< a eof\n< b ADDED c@3\n~ 2s\n< b eof\ncreate d\n= d@4\n"
 	f, err := Parse([]byte(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, test := range map[string]struct {
 		old, by string
 		slack   time.Duration
@@ -160,9 +160,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, err := Parse([]byte("# server: x\nstart\n> a GET " + test.path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			lines, err := Play(f, func(string) (Server, error) { return test.answer, nil })
 			got := strings.Join(lines[3:], "\n")
 			if err != nil {

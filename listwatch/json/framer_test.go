@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/internal/framestest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func cut(r io.Reader, limit int) framestest.Result {
@@ -26,9 +27,7 @@ func cut(r io.Reader, limit int) framestest.Result {
 func capturedBody(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	// Lines that begin with "> " are the request.
 	start := bytes.Index(data, []byte("HTTP/1.1 "))
 	if start < 0 {
@@ -48,9 +47,7 @@ func capturedBody(t testing.TB, path string) []byte {
 
 func TestFramesOfCapturedStreams(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/captures/watch-*.http")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	tried := 0
 	for _, path := range paths {
 		if strings.Contains(path, "websocket") {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/typecheck"
 	"github.com/relist-go/relist/listwatch/json"
@@ -273,9 +274,7 @@ func TestShapes(t *testing.T) {
 func unmarshaler(t *testing.T, typ reflect.Type, share bool) func(object []byte, into any) error {
 	t.Helper()
 	unmarshal, err := json.Format{}.Unmarshaler(typ, format.Options{ShareParts: share})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return unmarshal
 }
 

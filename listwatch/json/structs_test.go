@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 type Embedded struct {
@@ -149,9 +151,7 @@ func TestStructsOfOtherKinds(t *testing.T) {
 // A slice is as long as it must be, and no claim of many elements takes memory.
 func TestStructsSlices(t *testing.T) {
 	var got struct{ Items []everything }
-	if err := newStructDecoder(reflect.TypeOf(got), true).Decode([]byte(`{"Items":[{},{},{}]}`), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, newStructDecoder(reflect.TypeOf(got), true).Decode([]byte(`{"Items":[{},{},{}]}`), &got))
 	if len(got.Items) != 3 || cap(got.Items) != 3 {
 		t.Errorf("%d elements in %d places", len(got.Items), cap(got.Items))
 	}

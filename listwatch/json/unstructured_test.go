@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 )
 
@@ -19,13 +20,9 @@ func TestPodsAsApimachinery(t *testing.T) {
 		for round := range 2 {
 			for i, item := range items {
 				want, err := apimachinery(item)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				got, err := decoder.Decode(item)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if !reflect.DeepEqual(want, got) {
 					t.Fatalf("share=%v, round %d, Pod %d: (-apimachinery +ours)\n%s", share, round, i, cmp.Diff(want, got))
 				}
@@ -108,9 +105,7 @@ func TestSharingOfDeepValuesIsLinear(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 3 { // what comes for the second time is kept
-		if err := decoder.Decode(object, new(loop)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, decoder.Decode(object, new(loop)))
 	}
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 600<<10 {

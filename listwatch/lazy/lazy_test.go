@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/lazy"
@@ -60,13 +61,9 @@ var (
 func unmarshaler(t testing.TB, opts lazy.Options) func(text string) (*lazyMap, error) {
 	t.Helper()
 	encoding, err := lazy.New[*configMap](opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazyMap](), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return func(text string) (obj *lazyMap, err error) {
 		err = unmarshal([]byte(text), &obj)
 		return obj, err
@@ -96,9 +93,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("protobuf: %v", err)
 	}
 	plain, err := lazy.New[*configMap](lazy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := plain.Unmarshaler(reflect.TypeFor[*lazyMap](), format.Options{ShareParts: true}); err == nil || !strings.Contains(err.Error(), "ShareParts") {
 		t.Errorf("ShareParts: %v", err)
 	}
@@ -109,13 +104,9 @@ func TestEqualFromListAndEvent(t *testing.T) {
 	read := unmarshaler(t, lazy.Options{Fields: []lazy.Named{data, size}})
 	const rest = `"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`
 	item, err := read(`{` + rest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	event, err := read(`{"kind":"ConfigMap", "apiVersion":"v1", ` + rest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !reflect.DeepEqual(item, event) || string(event.Bytes()) != `{`+rest {
 		t.Errorf("%s, %s", item.Bytes(), event.Bytes())
 	}
@@ -131,9 +122,7 @@ func TestEqualFromListAndEvent(t *testing.T) {
 // kind, wherever the bytes have it.
 func TestGetIsFresh(t *testing.T) {
 	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"data":{"k":"a text that is long enough to be shared"},"kind":"ConfigMap"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for range 4 {
 		whole, err := obj.Get()
 		values, pathErr := lazy.Path[map[string]string](obj, "data")
@@ -149,17 +138,11 @@ func TestGetIsFresh(t *testing.T) {
 func TestEqual(t *testing.T) {
 	const text = `{"metadata":{"name":"a"},"data":{"k":"v"}}`
 	plain, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{data}})(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	half, err := unmarshaler(t, lazy.Options{Packer: halver{}})(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	saved := &lazyMap{}
-	if err := saved.Unmarshal(half.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, saved.Unmarshal(half.Bytes()))
 	if !plain.Equal(half) || !half.Equal(saved) || half.Size() != 1 {
 		t.Errorf("%q, %q in %d bytes, %q", plain.Bytes(), half.Bytes(), half.Size(), saved.Bytes())
 	}
@@ -195,17 +178,11 @@ func (o *ownMeta) GetResourceVersion() string { return o.Meta.Version }
 func TestNamedMetadata(t *testing.T) {
 	name, uid, notes := lazy.At[string]("metadata.name"), lazy.At[string]("metadata.uid"), lazy.At[map[string]string]("metadata.annotations")
 	encoding, err := lazy.New[*ownMeta](lazy.Options{Fields: []lazy.Named{name, uid, notes}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*ownMeta]](), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var obj *lazy.Object[*ownMeta]
-	if err := unmarshal([]byte(`{"metadata":{"name":"a","namespace":"n","uid":"u","annotations":{"k":"v"}}}`), &obj); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unmarshal([]byte(`{"metadata":{"name":"a","namespace":"n","uid":"u","annotations":{"k":"v"}}}`), &obj))
 	if obj.String() != "n/a" || obj.GetUID() != "u" || name.Of(obj) != "a" || uid.Of(obj) != "u" || notes.Of(obj)["k"] != "v" {
 		t.Errorf("%s, %s; %s, %s, %v", obj, obj.GetUID(), name.Of(obj), uid.Of(obj), notes.Of(obj))
 	}
@@ -235,17 +212,11 @@ type Base struct {
 func TestEmbeddedMetadata(t *testing.T) {
 	name, notes := lazy.At[string]("metadata.name"), lazy.At[map[string]string]("metadata.annotations")
 	encoding, err := lazy.New[*based](lazy.Options{Fields: []lazy.Named{name, notes, data}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*based]](), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var obj *lazy.Object[*based]
-	if err := unmarshal([]byte(`{"metadata":{"name":"a","annotations":{"k":"v"}},"data":{"x":"y"}}`), &obj); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unmarshal([]byte(`{"metadata":{"name":"a","annotations":{"k":"v"}},"data":{"x":"y"}}`), &obj))
 	if name.Of(obj) != "a" || notes.Of(obj)["k"] != "v" || data.Of(obj)["x"] != "y" {
 		t.Errorf("%s, %v, %v", name.Of(obj), notes.Of(obj), data.Of(obj))
 	}
@@ -292,9 +263,7 @@ func TestMembers(t *testing.T) {
 	const text = `{"metadata":{"name":"a","uid":"u"},"inHidden":"h","inMessage":"i","far":"f","NoTag":"n","Number":"5","Far":3,"shadow":"s","Color":"red","any":{"x":["y"]},
 		"self":{"far":"g","NoTag":"m"}}`
 	var whole members
-	if err := json.Unmarshal([]byte(text), &whole); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(text), &whole))
 	for _, test := range []memberTest{
 		member("inHidden", whole.InHidden), member("inMessage", whole.InMessage), member("far", whole.Pointed.Far), member("NoTag", whole.NoTag), member("Number", whole.Number),
 		member("Far", whole.Far), member("shadow", whole.Shadow), member("any", whole.Any), member("self", whole.Self),
@@ -303,17 +272,11 @@ func TestMembers(t *testing.T) {
 	} {
 		for _, fields := range [][]lazy.Named{nil, {test.field}} {
 			encoding, err := lazy.New[*members](lazy.Options{Fields: fields})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*members]](), format.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			var obj *lazy.Object[*members]
-			if err := unmarshal([]byte(text), &obj); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, unmarshal([]byte(text), &obj))
 			if got := test.of(obj); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%+v, named %v: %#v, want %#v", test.field, fields != nil, got, test.want)
 			}
@@ -343,9 +306,7 @@ func TestAbsentAny(t *testing.T) {
 	field := lazy.At[any]("any")
 	for _, text := range []string{`{"metadata":{"name":"a"}}`, `{"metadata":{"name":"a"},"any":null}`} {
 		var obj lazy.Object[*members]
-		if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, obj.UnmarshalJSON([]byte(text)))
 		if value, err := lazy.Path[any](&obj, "any"); value != nil || err != nil || field.Of(&obj) != nil {
 			t.Errorf("%s: %v, %v; %v", text, value, err, field.Of(&obj))
 		}
@@ -372,9 +333,7 @@ func TestUnchecked(t *testing.T) {
 
 func TestPath(t *testing.T) {
 	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"spec":{"size":7}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if n, err := lazy.Path[int](obj, "spec.size"); n != 7 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -407,40 +366,26 @@ func TestProtobuf(t *testing.T) {
 	type lazyCarp = lazy.Object[*carp.Carp]
 	nodeName := lazy.At[string]("spec.nodeName")
 	encoding, err := lazy.New[*carp.Carp](lazy.Options{Encoding: listwatch.Protobuf, Fields: []lazy.Named{nodeName}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazyCarp](), format.Options{Drop: [][]string{{"metadata", "annotations"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	whole := &carp.Carp{Spec: carp.CarpSpec{NodeName: "pond", Hostname: "h"}}
 	whole.Name, whole.Namespace, whole.UID, whole.ResourceVersion, whole.Labels = "a", "n", "u", "5", map[string]string{"k": "v"}
 	dropped, err := whole.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	whole.Annotations = map[string]string{"large": "x"}
 	message, err := whole.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "Carp"}, Raw: message}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, data := range [][]byte{message, append([]byte("k8s\x00"), envelope...)} {
 		var obj *lazyCarp
-		if err := unmarshal(data, &obj); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unmarshal(data, &obj))
 		if !slices.Equal(obj.Bytes(), dropped) || nodeName.Of(obj) != "pond" || obj.String() != "n/a" || obj.GetLabels()["k"] != "v" {
 			t.Errorf("%s on %s: %q", obj, nodeName.Of(obj), obj.Bytes())
 		}
 		again := &lazyCarp{}
-		if err := again.Unmarshal(obj.Bytes()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, again.Unmarshal(obj.Bytes()))
 		got, err := again.Get()
 		if err != nil || got.Spec.Hostname != "h" || got.Annotations != nil || nodeName.Of(again) != "pond" {
 			t.Errorf("%+v, %v", got, err)
@@ -476,9 +421,7 @@ func TestJSONIsTheSecondChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	nodeName := lazy.At[string]("spec.nodeName")
 	encoding, err := lazy.New[*carp.Carp](lazy.Options{Encoding: listwatch.Auto, Fields: []lazy.Named{nodeName}})
@@ -487,17 +430,13 @@ func TestJSONIsTheSecondChoice(t *testing.T) {
 	}
 	carps, err := listwatch.New(client, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "carps"},
 		listwatch.Options[*lazyCarp]{Encoding: encoding})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	page, err := carps.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(page.Items) != 1 || nodeName.Of(page.Items[0]) != "pond" {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	metadata, err := carps.Metadata()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if page, err := metadata.List(t.Context(), metav1.ListOptions{}); err != nil || len(page.Items) != 1 || page.Items[0].Name != "a" {
 		t.Errorf("metadata: %+v, %v", page, err)
 	}
@@ -527,9 +466,7 @@ func FuzzObject(f *testing.F) {
 			return
 		}
 		obj, err := got.Get()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want.TypeMeta, obj.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
 		if !reflect.DeepEqual(want, obj) {
 			t.Fatalf("Get returns %+v, want %+v", obj, want)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
@@ -34,18 +35,12 @@ func TestDropFromProtobuf(t *testing.T) {
 	want.Annotations = map[string]string{"d": "kept"}
 	want.OwnerReferences[0].UID = ""
 	unmarshal, err := Format{}.Unmarshaler(reflect.TypeFor[*metav1.PartialObjectMetadata](), format.Options{Drop: drop})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	item, err := fullMetadata().Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, object := range map[string][]byte{"an item": item, "an object": inEnvelope(item)} {
 		var got *metav1.PartialObjectMetadata
-		if err := unmarshal(object, &got); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unmarshal(object, &got))
 		got.TypeMeta = metav1.TypeMeta{}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
@@ -69,13 +64,9 @@ func inEnvelope(item []byte) []byte {
 // Bytes that are not a message stay unchanged, so that the decoder returns the error.
 func TestDropFromTornProtobuf(t *testing.T) {
 	without, err := newDrop(reflect.TypeFor[*metav1.PartialObjectMetadata](), [][]string{{"metadata", "managedFields"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	item, err := fullMetadata().Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for end := range len(item) {
 		if end == 0 {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/internal/framestest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -27,9 +28,7 @@ func cut(r io.Reader, limit int) framestest.Result {
 func capturedLengths(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile("../../testdata/captures/watch-protobuf.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return data
 }
 

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 )
 
@@ -115,9 +116,7 @@ func TestAll(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got := strings.Join(list.Items, " "); got != test.items || list.ResourceVersion != test.version || list.Pages != test.pages {
 				t.Errorf("list is %q at %s in %d pages, want %q at %s in %d", got, list.ResourceVersion, list.Pages, test.items, test.version, test.pages)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // taps opens streams that deliver one event and then wait until they are closed.
@@ -64,9 +66,7 @@ func TestRetryWatcherClosesItsStream(t *testing.T) {
 				defer cancel()
 				lw := &taps{}
 				w, err := NewRetryWatcher(ctx, lw, metav1.ListOptions{ResourceVersion: "10"}, RetryOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if _, err := w.Next(); err != nil {
 					t.Fatal(err)
 				}
@@ -101,9 +101,7 @@ func TestRetryWatcherClosesAStreamThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := &taps{}
 		w, err := NewRetryWatcher(t.Context(), lw, metav1.ListOptions{ResourceVersion: "10"}, RetryOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		lw.meanwhile = func() { _ = w.Close() }
 		if _, err := w.Next(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Next returned %v", err)

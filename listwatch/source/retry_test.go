@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/option"
 	"github.com/relist-go/relist/object"
 )
@@ -176,9 +177,7 @@ func TestRetryWatcher(t *testing.T) {
 				lw := &streams{begin: time.Now(), answers: test.answers}
 				w, err := NewRetryWatcher(t.Context(), lw, metav1.ListOptions{ResourceVersion: "10"},
 					RetryOptions{Bookmarks: test.bookmarks, Rand: func() float64 { return 0 }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				var events []string
 				done := make(chan error)
 				go func() {
@@ -224,9 +223,7 @@ func TestLongestGapOfARetryWatcher(t *testing.T) {
 	w, err := NewRetryWatcher(t.Context(), &streams{}, metav1.ListOptions{ResourceVersion: "10"}, RetryOptions{
 		MinGap: math.MaxInt64, Rand: func() float64 { return 0.999 },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer w.Close()
 	for range 3 {
 		if w.ended(io.EOF); w.gap < option.Longest {

@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )
@@ -125,9 +126,7 @@ func guarded(t *testing.T, opts Options, test func(r *rig, a *authority)) {
 		},
 	}
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost", RoundTripper: a})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	opts.Authenticate = FirstOf(ClientCertificates, TokenReviews(client, time.Minute))
 	opts.Authorize = AccessReviews(client, time.Minute, 10*time.Second)
 	play(t, opts, func(r *rig) {
@@ -337,14 +336,10 @@ func TestReviewsFail(t *testing.T) {
 			r.http.Transport = bearing{"t-alice", r.http.Transport}
 			w := r.watch("resourceVersion=3&timeoutSeconds=7200")
 			a.set(func() { a.down, a.refuse = true, code })
-			if err := r.server.Refuse(0); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.server.Refuse(0))
 			later(20 * time.Minute)
 			a.set(func() { a.down = false })
-			if err := r.server.Resume(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.server.Resume())
 			r.create("c", "n1")
 			if got := w.next(1); got != "ADDED c@4" {
 				t.Errorf("%d: a watch over an outage: %s", code, got)
@@ -391,17 +386,13 @@ func TestPassOn(t *testing.T) {
 			return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var user *User
 	r, err := New(client, Options{
 		PassOn: true, Authorize: AllowAll,
 		Authenticate: func(*http.Request) (*User, error) { return user, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, tt := range []struct {
 		what, path string
 		user       User
@@ -463,9 +454,7 @@ func TestNoAddressOfTheServer(t *testing.T) {
 	away, err := transport.NewClient(transport.Config{Server: "http://secret.internal", RoundTripper: roundTrip(func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("dial tcp: lookup secret.internal: no such host")
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	user := func(*http.Request) (*User, error) { return &User{Name: "bob"}, nil }
 	for _, authorize := range []func(context.Context, *User, Attributes) (Decision, error){AllowAll, AccessReviews(away, time.Minute, time.Minute)} {
 		told := "" // to the operator, who may know the address
@@ -473,9 +462,7 @@ func TestNoAddressOfTheServer(t *testing.T) {
 		play(t, Options{PassOn: true, Authenticate: user, Authorize: authorize, OnProblem: problem}, func(r *rig) {
 			r.create("a", "n1")
 			r.relay.client = away
-			if err := r.server.Refuse(0); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.server.Refuse(0))
 			for _, path := range []string{
 				"/api/v1/pods", "/api/v1", "/api/v1/secrets", "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
 			} {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // get sends a request with a token, and returns the status code, or the error.
@@ -135,9 +137,7 @@ func TestManyQuestions(t *testing.T) {
 				asked++
 				return name, name == "alice", nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}
 		ask("alice")
 		for i := range maxRemembered + 10 {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )
@@ -20,9 +21,7 @@ import (
 func TestEndOfAForwardedWatch(t *testing.T) {
 	t.Parallel()
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := New(client, Options{
 		Resources: []discovery.Resource{{
 			GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Verbs: []string{"list", "watch"},
@@ -30,9 +29,7 @@ func TestEndOfAForwardedWatch(t *testing.T) {
 		Authenticate: func(*http.Request) (*User, error) { return &User{Name: "alice"}, nil },
 		Authorize:    func(context.Context, *User, Attributes) (Decision, error) { return Decision{}, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	statuses := regexp.MustCompile(`\{"type":"ERROR",.*"code":403\}\}\n`)
 	for _, tt := range []struct{ what, form, before, after, want string }{
 		{"between two events", "application/json", "{1}\n", "{2}\n", "{1}\nERROR"},

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -58,14 +59,10 @@ func TestFields(t *testing.T) {
 		{"jobs.batch", `"status":{}`, "status.successful", "0"},
 	} {
 		raw, err := listwatch.ParseRaw([]byte(`{"metadata":{"name":"a","namespace":"shop","resourceVersion":"5"},` + tt.members + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		gr := schema.ParseGroupResource(tt.resource)
 		o, err := newState(raw, selectableOf(discovery.Resource{GroupVersionResource: gr.WithVersion("v1"), Namespaced: true}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := o.GetFields().Get(tt.field); got != tt.want {
 			t.Errorf("%s of %s is %q, want %q", tt.field, tt.members, got, tt.want)
 		}
@@ -301,9 +298,7 @@ func (r *restored) Next() (source.Event[*metav1.PartialObjectMetadata], error) {
 // says.
 func TestMostRecentStateOverARestore(t *testing.T) {
 	cache := watchcache.New(watchcache.Options{Wait: -1})
-	if err := cache.Fill(20, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cache.Fill(20, nil))
 	server := &restored{feed: &feed{cache: cache}}
 	server.events = []source.Event[*metav1.PartialObjectMetadata]{{Type: object.Bookmark, Meta: object.Meta{ResourceVersion: "50"}}}
 	u := &upstream{cache: cache, feed: server.feed, metadata: server}
@@ -346,12 +341,8 @@ func TestLeftFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	left := filepath.Join(dir, "pods.v1..window.1.tmp")
-	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(left, time.Time{}, time.Unix(0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(left, []byte("half"), 0o600))
+	must.OK(t, os.Chtimes(left, time.Time{}, time.Unix(0, 0)))
 	play(t, Options{Dir: dir}, func(r *rig) {
 		r.create("a", "n1")
 		r.stop()
@@ -367,9 +358,7 @@ func TestServerIsAway(t *testing.T) {
 	play(t, Options{MaxStaleness: 5 * time.Minute}, func(r *rig) {
 		r.create("a", "n1")
 		const path = "/api/v1/pods?resourceVersion=0"
-		if err := r.server.Refuse(0); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.server.Refuse(0))
 		later(2 * time.Minute)
 		now := r.get(path)
 		age, err := strconv.Atoi(now.header.Get("Age"))
@@ -488,13 +477,9 @@ func TestRestoredBackup(t *testing.T) {
 		label("before")
 		last := r.create("b", "n2")
 		w := r.watch("resourceVersion=" + last)
-		if err := errors.Join(r.server.Refuse(0), r.server.Restore(apitest.Restore{ResourceVersion: first})); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(r.server.Refuse(0), r.server.Restore(apitest.Restore{ResourceVersion: first})))
 		label("now")
-		if err := r.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.server.Resume())
 		if got := w.next(2); got != "ERROR 410, EOF" {
 			t.Errorf("a watch over a restored backup: %s", got)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
 )
@@ -51,9 +52,7 @@ func play(t *testing.T, opts Options, test func(r *rig)) {
 		}})
 		var err error
 		r.client, err = transport.NewClient(transport.Config{Server: r.listener.URL, Dial: r.listener.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(r.client.Close)
 		r.protocols.SetHTTP1(true)
 		r.start(opts)

@@ -11,6 +11,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/server/watchcache"
 )
 
@@ -118,9 +119,7 @@ func TestInitialEventsOverAnOutage(t *testing.T) {
 			r.http.Transport = bearing{"t-alice", r.http.Transport}
 			body := r.open("pods?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=3600")
 			a.set(func() { a.down = true })
-			if err := r.server.Refuse(0); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.server.Refuse(0))
 			time.AfterFunc(10*time.Minute, func() { a.set(func() { a.down = false }) })
 			for range 18 { // until the last yes is two minutes old
 				later(10 * time.Second)

@@ -12,15 +12,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // filled returns a cache at version 10 without objects.
 func filled(t *testing.T, opts Options) *Cache {
 	t.Helper()
 	c := New(opts)
-	if err := c.Fill(10, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Fill(10, nil))
 	return c
 }
 
@@ -113,9 +113,7 @@ func TestWakes(t *testing.T) {
 	} {
 		c := filled(t, Options{})
 		w, err := c.Watch(t.Context(), WatchQuery{Selection: tt.sel, Version: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var woken []string
 		for _, o := range changes {
 			changed := w.Changed()
@@ -143,9 +141,7 @@ func TestNextOfNothing(t *testing.T) {
 	t.Parallel()
 	c := filled(t, Options{})
 	w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c.Apply(at(11), false)
 	for limit := range 2 {
 		events, more, err := w.Next(limit)
@@ -172,9 +168,7 @@ func TestEventIsEncodedOnce(t *testing.T) {
 	var watchers []*Watcher
 	for range 1000 {
 		w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		watchers = append(watchers, w)
 	}
 	c.Apply(at(11), false)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 )
 
@@ -193,9 +194,7 @@ func TestEveryStateIsTheSources(t *testing.T) {
 		p := play{r: rand.New(rand.NewPCG(uint64(seed), 1)), m: newModel()}
 		fresh := time.Duration(p.r.IntN(2)) // one nanosecond: every change is old
 		p.cache = New(Options{MinEvents: 2 + p.r.IntN(4), MaxEvents: 2 + p.r.IntN(20), Fresh: fresh, Wait: -1})
-		if err := p.cache.Fill(0, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.cache.Fill(0, nil))
 		for step := range 100 {
 			if err := p.step(); err != nil {
 				t.Fatalf("seed %d, step %d: %v", seed, step, err)

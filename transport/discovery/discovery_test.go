@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -21,9 +22,7 @@ import (
 func captured(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, answer, _ := strings.Cut(string(data), "HTTP/1.1 200 OK")
 	_, body, ok := strings.Cut(answer, "\r\n\r\n")
 	if !ok {
@@ -38,9 +37,7 @@ func newClient(t *testing.T, handler http.Handler) *transport.Client {
 	srv := httptest.NewServer(handler)
 	t.Cleanup(srv.Close)
 	client, err := transport.NewClient(transport.Config{Server: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -88,9 +85,7 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(tt.server+"/"+tt.name, func(t *testing.T) {
 			r, err := Resolve(t.Context(), clients[tt.server], tt.name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got := r.String(); got != tt.want {
 				t.Errorf("Resolve = %s, want %s", got, tt.want)
 			}
@@ -264,9 +259,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, answer []byte, name string) {
 		client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1", RoundTripper: answers(answer)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if r, err := Resolve(t.Context(), client, name); (r == nil) == (err == nil) {
 			t.Errorf("Resolve = %v, %v", r, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // lines is a simple format: a frame begins with a letter or a brace, and ends at the end
@@ -102,9 +104,7 @@ func TestFrameTooLargeQuotesItsBeginning(t *testing.T) {
 
 func TestFrameErrorQuotesWhatIsThere(t *testing.T) {
 	_, err := newReader(strings.NewReader("{}\n<html>"+strings.Repeat("x", 99)), 0).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f := newReader(strings.NewReader("\n<html>"+strings.Repeat("x", 99)), 0)
 	_, err = f.Next()
 	want := `malformed frame at byte 1 of the stream: want a brace, at "<html>` + strings.Repeat("x", errorHead-6) + `"`

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // message is what generated code writes and reads.
@@ -69,9 +71,7 @@ func TestDecode(t *testing.T) {
 	for name, m := range messages() {
 		t.Run(name, func(t *testing.T) {
 			data, err := m.Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			typ := reflect.TypeOf(m).Elem()
 			decoder := New(typ, false)
 			if v := reflect.New(typ).Elem(); !decoder.plan.decode(&decoder.parser, value{bytes: data}, v.Addr().UnsafePointer()) {
@@ -140,9 +140,7 @@ func TestMethodsWrittenByHandAreCalled(t *testing.T) {
 func TestAnotherTypeIsLeftToItsMethod(t *testing.T) {
 	decoder := New(reflect.TypeFor[metav1.PartialObjectMetadata](), false)
 	data, err := (&metav1.Status{Message: "m"}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got metav1.Status
 	if err := decoder.Decode(data, &got); err != nil || got.Message != "m" {
 		t.Errorf("%+v, %v", got, err)
@@ -153,17 +151,13 @@ func TestAnotherTypeIsLeftToItsMethod(t *testing.T) {
 // of the message.
 func TestShare(t *testing.T) {
 	data, err := fullMetadata().Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, share := range []bool{false, true} {
 		decoder := New(reflect.TypeFor[metav1.PartialObjectMetadata](), share)
 		var got [4]metav1.PartialObjectMetadata
 		for i := range got {
 			message := append([]byte(nil), data...)
-			if err := decoder.Decode(message, &got[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, decoder.Decode(message, &got[i]))
 			clear(message)
 			if diff := cmp.Diff(fullMetadata(), &got[i]); diff != "" {
 				t.Fatalf("time %d (-want +got):\n%s", i, diff)

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestDecodeShared: what has been met before makes no difference, nor has anything been
@@ -16,9 +18,7 @@ func TestDecodeShared(t *testing.T) {
 	for name, m := range messages() {
 		t.Run(name, func(t *testing.T) {
 			data, err := m.Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			typ := reflect.TypeOf(m).Elem()
 			decoder := New(typ, true)
 			for range 3 {
@@ -49,13 +49,9 @@ func decoded[T any](t *testing.T, share bool, messages ...message) []T {
 	decoder, all := New(reflect.TypeFor[T](), share), make([]T, len(messages))
 	for i, m := range messages {
 		data, err := m.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		into := any(&all[i]).(Unmarshaler)
-		if err := decoder.Decode(data, into); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, decoder.Decode(data, into))
 		clear(data)
 		if diff := cmp.Diff(any(m), any(into)); diff != "" {
 			t.Fatalf("message %d (-want +got):\n%s", i, diff)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestParsePath(t *testing.T) {
@@ -30,15 +32,11 @@ func mustDrop(tb testing.TB, paths ...string) *Drop {
 	var parsed [][]string
 	for _, path := range paths {
 		names, err := ParsePath(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.OK(tb, err)
 		parsed = append(parsed, names)
 	}
 	d, err := NewDrop(parsed)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	return d
 }
 
@@ -77,9 +75,7 @@ func TestDropKeepsIdentity(t *testing.T) {
 		"metadata.resourceVersion": false, "metadata.name.x": false, "metadata.managedFields": true, "metadata.labels.name": true, "spec.kind": true, "name": true,
 	} {
 		names, err := ParsePath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := Without([][]string{names}, nil); (err == nil) != ok {
 			t.Errorf("%s: error %v", path, err)
 		}

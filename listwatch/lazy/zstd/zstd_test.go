@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
@@ -72,18 +73,12 @@ func TestPackedSize(t *testing.T) {
 func TestNotPacked(t *testing.T) {
 	packer := zstd.New()
 	encoding, err := lazy.New[*metav1.PartialObjectMetadata](lazy.Options{Encoding: listwatch.Protobuf, Packer: packer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*metav1.PartialObjectMetadata]](), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	message := []byte("\x28\xb5\x2f" + "\xfd\x01abcd" + "\x0a\x03\x0a\x01a") // fields 5 and 31, and the metadata
 	var obj *lazy.Object[*metav1.PartialObjectMetadata]
-	if err := unmarshal(message, &obj); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unmarshal(message, &obj))
 	if got, err := obj.Get(); err != nil || got.Name != "a" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -96,18 +91,12 @@ func TestNotPacked(t *testing.T) {
 func pods(t *testing.T, packer lazy.Packer) (all []*lazy.Object[*pod]) {
 	t.Helper()
 	encoding, err := lazy.New[*pod](lazy.Options{Packer: packer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*pod]](), format.Options{Drop: [][]string{{"metadata", "managedFields"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, item := range podlist.Items(t) {
 		var obj *lazy.Object[*pod]
-		if err := unmarshal(item, &obj); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unmarshal(item, &obj))
 		all = append(all, obj)
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -55,9 +56,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, err := transport.NewClient(transport.Config{Server: tt.server})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer client.Close()
 			_, cause := client.Get(t.Context(), transport.Request{Path: "/api"})
 			if cause == nil {
@@ -89,9 +88,7 @@ func TestExplainAProxy(t *testing.T) {
 		secure.URL: "certificate signed by unknown authority: check the address of the proxy",
 	} {
 		client, err := transport.NewClient(transport.Config{Server: "https://api.example", ProxyURL: proxy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(client.Close)
 		_, cause := client.Get(t.Context(), transport.Request{Path: "/api"})
 		if cause == nil {
@@ -110,15 +107,11 @@ func TestExplainAProxy(t *testing.T) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { ln.Close() })
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return "http://" + conn.LocalAddr().String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -25,18 +26,12 @@ users:
 
 func TestConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(kubeconfig), 0o600))
 	t.Setenv("KUBECONFIG", file)
 	named := filepath.Join(t.TempDir(), "named")
-	if err := os.WriteFile(named, []byte("current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: 'https://a', tls-server-name: b}}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(named, []byte("current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: 'https://a', tls-server-name: b}}]\n"), 0o600))
 	token, authority := filepath.Join(t.TempDir(), "token"), newAuthority(t)
-	if err := os.WriteFile(token, []byte("t"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(token, []byte("t"), 0o600))
 	fromFile := transport.Config{
 		Server: "https://api.example:6443", Namespace: "shop", Username: "ann", Password: "secret",
 		TLS: transport.TLSConfig{Insecure: true},
@@ -90,9 +85,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.flags.Config()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if diff := cmp.Diff(tt.want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Dial" }, cmp.Ignore())); diff != "" {
 				t.Errorf("Config (-want +got):\n%s", diff)
 			}
@@ -105,9 +98,7 @@ func TestConfigErrors(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("KUBECONFIG", "")
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(text, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o600))
 	for _, tt := range []struct {
 		flags Flags
 		want  string
@@ -166,8 +157,6 @@ func newAuthority(t *testing.T) string {
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, data, 0o600))
 	return file
 }

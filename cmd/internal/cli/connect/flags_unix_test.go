@@ -10,20 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
 // TestFilesThatAreReadOnce has the pipes that a shell makes of <(command).
 func TestFilesThatAreReadOnce(t *testing.T) {
 	authority, err := os.ReadFile(newAuthority(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	pipe := func(content string) string {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(func() { _ = r.Close() })
 		if _, err := w.WriteString(content); err != nil {
 			t.Fatal(err)
@@ -33,9 +30,7 @@ func TestFilesThatAreReadOnce(t *testing.T) {
 	}
 	f := Flags{Server: "https://api.example", TokenFile: pipe("secret-token\n"), CAFile: pipe(string(authority))}
 	cfg, err := f.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := transport.Config{Server: "https://api.example", BearerToken: "secret-token", TLS: transport.TLSConfig{CAData: authority}}
 	if diff := cmp.Diff(want, cfg); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestChangesStandBelowTheirObject(t *testing.T) {
@@ -33,9 +35,7 @@ func TestChangesStandBelowTheirObject(t *testing.T) {
 			var out bytes.Buffer
 			p := NewPrinter(&out, tt.opts)
 			p.Print(delta)
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, p.Close())
 			if out.String() != tt.want {
 				t.Errorf("got:\n%q\nwant:\n%q", out.String(), tt.want)
 			}
@@ -66,9 +66,7 @@ func TestLinesNameTheirResource(t *testing.T) {
 			p := NewPrinter(&out, Options{Format: format})
 			p.PrintOf("pods    ", Bookmark{ResourceVersion: "9"})
 			p.PrintOf("pods    ", Summary{})
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, p.Close())
 			if !strings.HasPrefix(out.String(), want) {
 				t.Errorf("got %s want %s", out.String(), want)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // everyLine is one line of each kind.
@@ -38,9 +40,7 @@ func printAll(t *testing.T, opts Options) string {
 		p.Print(l)
 	}
 	p.Say("%d words", 3)
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Close())
 	return out.String()
 }
 
@@ -141,9 +141,7 @@ func TestGathers(t *testing.T) {
 		p.Say("second")
 		p.Say("third")
 		close(w.accept)
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.Close())
 		if len(w.writes) != 2 || w.writes[0] != "first\n" || w.writes[1] != "second\nthird\n" {
 			t.Errorf("writes = %q", w.writes)
 		}
@@ -171,9 +169,7 @@ func TestBackpressure(t *testing.T) {
 		}
 		close(w.accept)
 		<-printed
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.Close())
 	})
 }
 
@@ -185,9 +181,7 @@ func TestLive(t *testing.T) {
 		synctest.Wait()
 		p.Say("news")
 		synctest.Wait()
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.Close())
 		if got, want := out.String(), "50…\r\r\x1b[Jnews\n50…\r\r\x1b[J"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

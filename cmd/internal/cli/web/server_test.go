@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func get(t *testing.T, client *http.Client, url string) (string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", err
@@ -26,9 +26,7 @@ func get(t *testing.T, client *http.Client, url string) (string, error) {
 // Close ends what is in progress and what is idle, and waits for it.
 func TestServerClose(t *testing.T) {
 	s, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	entered, left := make(chan struct{}), false
 	s.Serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/wait" {
@@ -64,9 +62,7 @@ func TestServerClose(t *testing.T) {
 
 func TestCloseUnserved(t *testing.T) {
 	s, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s.Close()
 	again, err := Listen(t.Context(), strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil {
@@ -78,14 +74,10 @@ func TestCloseUnserved(t *testing.T) {
 // An accept that fails is told, and Close still works.
 func TestServeFails(t *testing.T) {
 	s, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	failed := make(chan error, 1)
 	s.Serve(http.NotFoundHandler(), func(err error) { failed <- err })
-	if err := s.ln.(*net.TCPListener).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.ln.(*net.TCPListener).Close())
 	if err := <-failed; !strings.Contains(err.Error(), "serve status requests on 127.0.0.1:") {
 		t.Error(err)
 	}
@@ -94,9 +86,7 @@ func TestServeFails(t *testing.T) {
 
 func TestListenErrors(t *testing.T) {
 	taken, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer taken.Close()
 	for addr, want := range map[string]string{
 		strings.TrimPrefix(taken.URL(), "http://"): "address already in use",

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func newServer(t *testing.T) *apitest.Server {
@@ -23,9 +24,7 @@ func newServer(t *testing.T) *apitest.Server {
 func keys(t *testing.T, server *apitest.Server) []string {
 	t.Helper()
 	items, _, err := server.List(Resource, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var all []string
 	for _, item := range items {
 		meta := item["metadata"].(map[string]any)
@@ -38,13 +37,9 @@ func TestSameSeedSameChanges(t *testing.T) {
 	run := func(seed uint64) []string {
 		server := newServer(t)
 		c := New(server, seed)
-		if err := c.Fill(50); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Fill(50))
 		for range 500 {
-			if err := c.Change(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.Change())
 		}
 		return keys(t, server)
 	}
@@ -65,19 +60,13 @@ func TestRunKeepsTheRate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := newServer(t)
 			c := New(server, 1)
-			if err := c.Fill(10); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.Fill(10))
 			duration := time.Duration(tt.seconds * float64(time.Second))
 			ctx, cancel := context.WithTimeout(t.Context(), duration+time.Millisecond)
 			defer cancel()
-			if err := c.Run(ctx, tt.rate); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.Run(ctx, tt.rate))
 			got, err := strconv.Atoi(server.ResourceVersion())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			// The server starts at version 1, and each change is one version. The last may
 			// come a nanosecond too early or too late.
 			if want := 1 + 10 + int(tt.rate*tt.seconds); got < want-1 || got > want+1 {
@@ -99,9 +88,7 @@ func TestRunWithoutRate(t *testing.T) {
 func TestOthersMayDelete(t *testing.T) {
 	server := newServer(t)
 	c := New(server, 1)
-	if err := c.Fill(10); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Fill(10))
 	for _, o := range c.objects {
 		if _, err := server.Delete(Resource, o.namespace, o.name); err != nil {
 			t.Fatal(err)
@@ -118,9 +105,7 @@ func TestOthersMayDelete(t *testing.T) {
 func TestRemove(t *testing.T) {
 	server := newServer(t)
 	c := New(server, 1)
-	if err := c.Fill(10); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Fill(10))
 	rv, err := c.Remove(4)
 	if err != nil || rv != server.ResourceVersion() {
 		t.Errorf("Remove = %s, %v; the server is at %s", rv, err, server.ResourceVersion())
@@ -135,13 +120,9 @@ func TestRemove(t *testing.T) {
 
 func TestFillPods(t *testing.T) {
 	server := newServer(t)
-	if err := FillPods(server, 30); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, FillPods(server, 30))
 	pods, _, err := server.List("pods", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	nodes := map[any]int{}
 	for _, pod := range pods {
 		nodes[pod["spec"].(map[string]any)["nodeName"]]++

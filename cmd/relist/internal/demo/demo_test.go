@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/docs/incidents/naive"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // printed returns what run prints.
@@ -21,9 +22,7 @@ func printed(t *testing.T, opts report.Options, run func(*report.Printer)) strin
 	var out bytes.Buffer
 	p := report.NewPrinter(&out, opts)
 	run(p)
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Close())
 	return out.String()
 }
 
@@ -67,9 +66,7 @@ func TestFailures(t *testing.T) {
 	if out := conclude(); !strings.HasSuffix(out, "\nrelist's copy matches the server\n") {
 		t.Errorf("the result ends with\n%s", out)
 	}
-	if err := d.changes.Fill(1); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.changes.Fill(1))
 	d.failed = false
 	if out := conclude(); !strings.HasSuffix(out, "\nrelist's copy DOES NOT match the server\n") || !strings.Contains(out, "relist's copy: lacks 1, after") {
 		t.Errorf("the result ends with\n%s", out)
@@ -81,9 +78,7 @@ func TestNotMet(t *testing.T) {
 	nothing := func(context.Context, *demo) error { return nil }
 	for want, run := range map[string]step{"connectionLost: there are no more than 0": meet("connectionLost", nothing), "context canceled": nothing} {
 		d := idleDemo(t)
-		if err := d.changes.Fill(1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.changes.Fill(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // its time is over
 		out := printed(t, report.Options{}, func(p *report.Printer) {

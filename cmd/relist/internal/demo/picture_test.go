@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/cmd/internal/cli/report"
+	"github.com/relist-go/relist/internal/must"
 )
 
 var update = flag.Bool("update", false, "record the pictures of the demonstration in docs again")
@@ -30,9 +31,7 @@ func TestPictures(t *testing.T) {
 				record(t, file, columns)
 			}
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			picture := string(data)
 			text := html.UnescapeString(strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(picture, " ")), " "))
 			for i, s := range scenes {
@@ -66,9 +65,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	luminance := func(color string) (l float64) {
 		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
 			n, err := strconv.ParseUint(color[2*i:2*i+2], 16, 8)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			c := float64(n) / 255
 			if c <= 0.04045 {
 				l += weight * c / 12.92
@@ -123,12 +120,8 @@ func record(t *testing.T, file string, columns int) {
 	r := &tape{start: time.Now()}
 	_, _ = r.Write([]byte("\x1b[1m$ make demo\x1b[0m\n\n"))
 	p := report.NewPrinter(r, report.Options{Color: true})
-	if err := Run(t.Context(), Options{Duration: 15 * time.Second, Columns: columns}, p); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Run(t.Context(), Options{Duration: 15 * time.Second, Columns: columns}, p))
+	must.OK(t, p.Close())
 	var b bytes.Buffer
 	width, height := 2*margin+character*columns, 2*margin+lineHeight*len(r.lines)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="What make demo printed">`+"\n", width, height, width, height)
@@ -163,7 +156,5 @@ func record(t *testing.T, file string, columns int) {
 		}
 	}
 	b.WriteString("</svg>\n")
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, b.Bytes(), 0o644))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -60,18 +61,12 @@ func start(t *testing.T, opts Options, setup func(*apitest.Server)) *fixture {
 	t.Cleanup(func() { _ = server.Close() })
 	setup(server)
 	ln, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	client, err := transport.NewClient(transport.Config{Server: ln.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f := &fixture{T: t, server: server, lines: &lines{changed: make(chan struct{})}, done: make(chan error, 1)}
 	opts.Source, opts.Report = source, f.lines.add
 	f.mirror = New(opts)
@@ -174,9 +169,7 @@ func TestFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, err := f.server.Delete("configmaps", "a", "two")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d := f.await("delta", 5).(report.Delta)
 	if d.Type != "Deleted" || d.Key != "a/two" || d.Inferred || d.ResourceVersion != last {
 		t.Errorf("the last delta is %+v", d)
@@ -193,14 +186,10 @@ func TestFollows(t *testing.T) {
 
 func serverDigest(t *testing.T, server *apitest.Server) string {
 	items, _, err := server.List("configmaps", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := store.New(store.Options[*unstructured.Unstructured]{})
 	for _, item := range items {
-		if err := all.Add(&unstructured.Unstructured{Object: item}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, all.Add(&unstructured.Unstructured{Object: item}))
 	}
 	return Digest(all.All())
 }
@@ -210,17 +199,13 @@ func TestInfersDeletions(t *testing.T) {
 	opts := Options{Reflector: reflector.Options{BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond}}
 	f := start(t, opts, func(s *apitest.Server) { create(t, s, "one", "two") })
 	f.await("synced", 1)
-	if err := f.server.Refuse(0); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.server.Refuse(0))
 	f.await("watchEnd", 1) // cut; or the first one was refused
 	if _, err := f.server.Delete("configmaps", "a", "two"); err != nil {
 		t.Fatal(err)
 	}
 	f.server.Compact()
-	if err := f.server.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.server.Resume())
 	f.await("list", 2)
 	d := f.await("delta", 4).(report.Delta)
 	if d.Type != "Deleted" || d.Key != "a/two" || !d.Inferred {
@@ -274,9 +259,7 @@ func TestDigest(t *testing.T) {
 		o.SetName(name)
 		o.SetUID("u")
 		o.SetResourceVersion("1")
-		if err := s.Add(o); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Add(o))
 	}
 	// printf 'n/a u 1\nn/b u 1\n' | sha256sum
 	const want = "sha256:b234388727361df8b6c3cc1ec3510807bb4bda31e31a9135e9039e6855dc6b41"

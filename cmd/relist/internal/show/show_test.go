@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 var configMap = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -16,9 +18,7 @@ var configMap = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 func parse(t testing.TB, text string) map[string]any {
 	t.Helper()
 	object, err := Object([]byte(text), configMap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return object
 }
 
@@ -74,9 +74,7 @@ func TestFormats(t *testing.T) {
 func TestEverythingOfAnObjectCanBeSeen(t *testing.T) {
 	const strange = "x\x1b[2J\r\n# Deleted d/b at 9\u009b31m \u202e\x7f\ufeff\uffff\U000e0001"
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": strange, strange: 1}, "data": map[string]any{"k": strange}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := Change{Type: "Added", Key: "d/" + strange, Version: strange, Object: parse(t, string(text))}
 	for output, format := range Formats {
 		got := format(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -39,9 +40,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	network := memnet.New()
 	t.Cleanup(network.Serve(&http.Server{Handler: server}))
 	client, err := transport.NewClient(transport.Config{Server: "http://api.example", Dial: network.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{
 		Transform: func(o *listwatch.Raw) (*listwatch.Raw, error) {
@@ -51,9 +50,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 			return o, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m := mirror.New(mirror.Options{
 		Source:    source,
 		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }}, // watches end after 7m30s
