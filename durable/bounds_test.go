@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -25,9 +26,7 @@ func TestPausesOfFirstList(t *testing.T) {
 			r.create("a", fmt.Sprint("o", i), nil)
 		}
 		configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		to := r.place.open(t)
 		writes := 0
 		var healed atomic.Bool
@@ -46,9 +45,7 @@ func TestPausesOfFirstList(t *testing.T) {
 			Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), BatchRows: 10,
 			Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- m.Run(ctx) }()
@@ -91,9 +88,7 @@ func TestChangesWithoutPoint(t *testing.T) {
 		r.create("a", "web", nil)
 		_ = r.run(listwatch.Options[*thing]{}, func(o *durable.Options) { o.BatchRows = 10 }, func(m *durable.Mirror[*thing]) {
 			version := m.Status().Committed.Point.Version
-			if err := r.server.FailNext(apitest.Failure{For: 2 * time.Hour, Verb: "list"}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.server.FailNext(apitest.Failure{For: 2 * time.Hour, Verb: "list"}))
 			r.refuse(20 * time.Second)
 			later(time.Minute)
 			most := 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/internal/goexit"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -23,16 +24,12 @@ func TestCopyThatEndsItsGoroutine(t *testing.T) {
 			r := newRig(t)
 			r.create("a", "web", nil)
 			configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			mirror := func(to durable.Copy[*thing]) *durable.Mirror[*thing] {
 				m, err := durable.New(configs, to, durable.Options{
 					Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.DiscardHandler),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				return m
 			}
 			calls, exits := 0, r.place.open(t)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -59,9 +60,7 @@ func newRigOf(t *testing.T, opts apitest.Options) *rig {
 	}
 	server, listener := apitest.StartInMemory(t, opts)
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	r.server, r.client = server, client
 	r.place.checked = func(_ map[string]row, state durable.State, changes []durable.Change[*thing], list bool) {
@@ -267,9 +266,7 @@ func TestOtherSelectors(t *testing.T) {
 		r.commits = nil
 		for half := range 2 { // the object is in one of them
 			shard, err := listwatch.Shard(half, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			_ = r.run(listwatch.Options[*thing]{LabelSelector: "app=web", Namespace: "b", ShardSelector: shard}, nil, nil)
 		}
 		if r.told(durable.Unselected) != "b/web" || r.told(durable.Inferred) != "" {
@@ -315,9 +312,7 @@ func TestLog(t *testing.T) {
 		r := newRig(t)
 		r.create("a", "web", nil)
 		configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		to := r.place.open(t)
 		var away atomic.Bool
 		away.Store(true)
@@ -328,9 +323,7 @@ func TestLog(t *testing.T) {
 			return nil, nil
 		}
 		m, err := durable.New(configs, to, durable.Options{Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.NewTextHandler(&r.log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- m.Run(ctx) }()
@@ -388,9 +381,7 @@ func TestEndInterruptsTransaction(t *testing.T) {
 		r := newRig(t)
 		r.create("a", "web", nil)
 		configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		program := r.place.open(t)
 		program.fail = func(call string) (before, after error) {
@@ -401,9 +392,7 @@ func TestEndInterruptsTransaction(t *testing.T) {
 			return context.Canceled, nil
 		}
 		m, err := durable.New(configs, program, durable.Options{Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, "")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := m.Run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run has returned %v", err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 )
@@ -67,9 +68,7 @@ func TestIdentify(t *testing.T) {
 						r.refuse(3 * time.Second)
 						later(2 * time.Second)
 						uid, uidErr = cluster.uid, cluster.err
-						if err := r.server.Restore(apitest.Restore{ResourceVersion: backup}); err != nil {
-							t.Fatal(err)
-						}
+						must.OK(t, r.server.Restore(apitest.Restore{ResourceVersion: backup}))
 						for i := range back.creates {
 							r.create("b", fmt.Sprint("new", i), nil)
 						}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -30,9 +31,7 @@ func TestProgramsThatStartTogether(t *testing.T) {
 				var mirrors []*durable.Mirror[*thing]
 				for _, p := range places {
 					configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					c := p.open(t)
 					pace, calls := rand.New(rand.NewPCG(dice.Uint64(), 1)), 0
 					c.fail = func(string) (before, after error) {
@@ -42,9 +41,7 @@ func TestProgramsThatStartTogether(t *testing.T) {
 						return nil, nil
 					}
 					m, err := durable.New(configs, c, durable.Options{Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: logger})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					mirrors = append(mirrors, m)
 				}
 				ctx, cancel := context.WithCancel(t.Context())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -120,9 +121,7 @@ func newSimulation(t *testing.T, seed uint64, total *tally) *simulation {
 	s := &simulation{t: t, dice: rand.New(rand.NewPCG(seed, 7)), total: total, place: newPlace()}
 	server, listener := apitest.StartInMemory(t, apitest.Options{Window: 40})
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	s.server, s.client = server, client
 	s.logger = slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

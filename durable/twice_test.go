@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -71,16 +72,12 @@ func TestObjectTwiceInAList(t *testing.T) {
 				r.create("a", fmt.Sprint("o", i), nil)
 			}
 			configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			lw := &twice{Client: configs, apart: apart}
 			m, err := durable.New(lw, r.place.open(t), durable.Options{
 				Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- m.Run(ctx) }()

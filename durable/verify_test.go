@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 )
@@ -22,13 +23,9 @@ func TestVerificationOfACopyThatFails(t *testing.T) {
 				r.create("a", fmt.Sprint("o", i), nil)
 			}
 			configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			metadata, err := configs.Metadata()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			var armed atomic.Bool
 			r.fail = func(of string) (error, error) {
 				if of == call && armed.Swap(false) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -46,9 +47,7 @@ func TestReadmeNamesEveryMetric(t *testing.T) {
 		want[match[1]] = strings.Join(labels[1:], ", ") + ": " + match[2]
 	}
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	have := map[string]string{}
 	for _, match := range row.FindAllStringSubmatch(string(text), -1) {
 		have[match[1]] = strings.Trim(match[2], "`") + ": " + match[3]

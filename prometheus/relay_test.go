@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
@@ -16,9 +17,7 @@ import (
 // A relay has the gauges of its reflectors and its own, under the names of its resources.
 func TestRelay(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	resource := func(group, name string) discovery.Resource {
 		return discovery.Resource{
@@ -29,9 +28,7 @@ func TestRelay(t *testing.T) {
 		Resources:    []discovery.Resource{resource("", "pods"), resource("apps", "deployments")},
 		Authenticate: relay.ClientCertificates, Authorize: relay.AllowAll,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	metrics := relistprom.New(nil)
 	metrics.Relay(r)
 	const want = `

@@ -21,6 +21,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	relistprom "github.com/relist-go/relist/prometheus"
@@ -51,9 +52,7 @@ func newRig(t *testing.T) *rig {
 	server, listener := apitest.StartInMemory(t, apitest.Options{})
 	r := &rig{T: t, server: server}
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	r.list, err = listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*ConfigMap]{
 		Transform: func(c *ConfigMap) (*ConfigMap, error) {
@@ -63,9 +62,7 @@ func newRig(t *testing.T) *rig {
 			return c, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if r.writes, err = writer.New[*ConfigMap](client, object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}, writer.Options{}); err != nil {
 		t.Fatal(err)
 	}

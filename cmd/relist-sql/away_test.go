@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // While the server cannot be reached, the log says so once, and once more when it can be reached
@@ -17,14 +18,10 @@ func TestServerAway(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...)
 	p.out.Await(t, "1 object at ")
-	if err := w.server.Refuse(0); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.server.Refuse(0))
 	p.errors.Await(t, `level=WARN msg="relist: failing" resource=configmaps reason=unreachable error="`)
 	p.awaitAnswer("/status", `"failingSince"`)
-	if err := w.server.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.server.Resume())
 	w.configMap("after", "1") // an event shows that the server still has the version
 	p.errors.Await(t, `level=WARN msg="relist: recovered" resource=configmaps after=`)
 	w.awaitRow(p, "a/after")
@@ -41,9 +38,7 @@ func TestServerFailsInTwoWays(t *testing.T) {
 	p := start(t, w.mirror()...)
 	p.out.Await(t, "1 object at ")
 	for _, status := range []int{500, 503} {
-		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: status, Message: "not yet"}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.server.FailNext(apitest.Failure{Verb: "watch", Status: status, Message: "not yet"}))
 	}
 	w.server.CutWatches(0)
 	p.errors.Await(t, `msg="relist: failing" resource=configmaps reason=failed error="`)

@@ -12,15 +12,14 @@ import (
 
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // blocks returns the fenced blocks of durable/README.md that are of a language, in order.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../durable/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var found []string
 	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1) {
 		found = append(found, m[1])
@@ -91,9 +90,7 @@ func TestDocsFirstCommands(t *testing.T) {
 	server := exec.CommandContext(t.Context(), program, replaced(serve, "127.0.0.1:8080", "127.0.0.1:0")...)
 	out := clitest.NewOutput()
 	server.Stdout = out
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, server.Start())
 	defer func() {
 		_ = server.Process.Kill()
 		_ = server.Wait() // it was killed

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The second run lists nothing: it continues where the first has ended, and brings what happened in
@@ -90,9 +91,7 @@ func TestTerminate(t *testing.T) {
 	w.configMap("late", "1")
 	version := w.server.ResourceVersion()
 	w.awaitRow(p, "a/late")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, p.errors)
 	}
@@ -147,18 +146,12 @@ func TestMirrorErrors(t *testing.T) {
 	w.once()
 	other := newWorld(t, 1)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "text"), []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden"}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "text"), []byte(strings.Repeat("not a database ", 100)), 0o600))
+	must.OK(t, other.server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
 	bare := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = bare.Close() })
 	ln, err := bare.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, tt := range map[string]struct {
 		args []string
 		want string
@@ -190,9 +183,7 @@ func TestMirrorGoesOnWithoutServer(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror()...)
 	p.out.Await(t, "1 object at ")
-	if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 500, Message: "etcd is down", Count: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.server.FailNext(apitest.Failure{Verb: "watch", Status: 500, Message: "etcd is down", Count: 2}))
 	w.server.CutWatches(0)
 	p.errors.Await(t, "etcd is down")
 	w.configMap("after", "1")

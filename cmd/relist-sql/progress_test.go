@@ -8,6 +8,7 @@ import (
 
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -55,9 +56,7 @@ func TestListTook(t *testing.T) {
 		trace.ListPart(3)
 		<-time.After(2 * time.Second)
 		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7"}, List: true, Since: began})
-		if err := r.out.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.out.Close())
 		if got, want := out.String(), "3 objects at 7, took 2s\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -67,13 +68,9 @@ func TestQueryErrors(t *testing.T) {
 func TestQueryOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600))
 	empty := filepath.Join(dir, "empty.db")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(empty, nil, 0o600))
 	for _, tt := range []struct{ command, file, want string }{
 		{"query", empty, "relist-sql query: sqlite:" + empty + " has no copies yet: relist-sql mirror makes them\n"},
 		{"status", empty, "relist-sql status: sqlite:" + empty + " has no copies yet: relist-sql mirror makes them\n"},
@@ -123,9 +120,7 @@ func streams(now time.Time) []database.Stream {
 func TestStatusScreen(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	if err := printStreams(&out, database.Place{File: "c.db"}, streams(now), now); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, printStreams(&out, database.Place{File: "c.db"}, streams(now), now))
 	const want = `configmaps
   resource     configmaps, version v1
   cluster      u-1
@@ -213,9 +208,7 @@ pods                         4      <null>    0        0s
 `,
 	} {
 		var out bytes.Buffer
-		if err := overview(t.Context(), told{streams: streams(now)}, newRows(&out, output), now); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, overview(t.Context(), told{streams: streams(now)}, newRows(&out, output), now))
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", output, diff)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestMain lets the test binary be the command, for tests that need a process.
@@ -67,9 +68,7 @@ func startProcess(t *testing.T, args ...string) (*exec.Cmd, *process) {
 	cmd.Env = append(os.Environ(), "RELIST_TEST_IS_COMMAND=1",
 		"GORACE=atexit_sleep_ms=0") // else the race detector, where it is on, waits a second at the end
 	cmd.Stdout, cmd.Stderr = p.out, p.errors
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	return cmd, p
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/clitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -94,24 +95,18 @@ func TestStatusOverHTTP(t *testing.T) {
 func TestDatabaseAway(t *testing.T) {
 	w := newWorld(t, 1)
 	folder := filepath.Join(t.TempDir(), "copies")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(folder, 0o700))
 	w.file = filepath.Join(folder, "c.db")
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0", "--max-staleness", "1h")...)
 	p.out.Await(t, "1 object at ")
-	if err := os.Rename(folder, folder+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(folder, folder+".away"))
 	w.configMap("meanwhile", "1")
 	p.errors.Await(t, `level=WARN msg="relist: copy cannot be written" resource=configmaps`)
 	p.awaitAnswer("/status", `"copyFailingSince"`)
 	if code, _ := p.get("/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d, but there are rows to read", code)
 	}
-	if err := os.Rename(folder+".away", folder); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(folder+".away", folder))
 	p.errors.Await(t, "relist: copy written again")
 	w.awaitRow(p, "a/meanwhile")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "cannot be written") != 1 {
@@ -128,13 +123,9 @@ func TestCopyThatCannotBeOpened(t *testing.T) {
 		t.Fatal(r.stderr)
 	}
 	conn, err := driver.OpenConn(w.file, driver.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer conn.Close()
-	if err := sqlitex.ExecuteTransient(conn, "UPDATE relist_state SET state = 'x' WHERE table_name = 'nodes'", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, sqlitex.ExecuteTransient(conn, "UPDATE relist_state SET state = 'x' WHERE table_name = 'nodes'", nil))
 	p := start(t, append(mirror, "--status-listen", "127.0.0.1:0")...)
 	p.awaitAnswer("/healthz", "configmaps: the copy is not open; all copies are opened together")
 	status := p.awaitAnswer("/status", "the copy is not open: load the state of the copy of nodes: ")
@@ -152,15 +143,11 @@ func TestFirstListThatDoesNotFit(t *testing.T) {
 	w := newWorld(t, 700)
 	w.once("--field-selector", "metadata.name=c0000")
 	conn, err := driver.OpenConn(w.file, driver.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer conn.Close()
 	statement := func(text string) {
 		t.Helper()
-		if err := sqlitex.ExecuteTransient(conn, text, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, sqlitex.ExecuteTransient(conn, text, nil))
 	}
 	statement("CREATE TRIGGER full BEFORE INSERT ON configmaps WHEN new.name = 'c0699' BEGIN SELECT RAISE(ABORT, 'no room'); END")
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...) // without the selector: the copy is listed, and has no version until that is whole

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // refusing is the address of a server without TLS that refuses everybody.
 func refusing(t *testing.T, code, message string) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed by the test
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = ln.Close()
@@ -76,9 +76,7 @@ func TestConnectErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, err := ParseURL("postgres://" + tt.url + "/d")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			_, err = Connect(t.Context(), config)
 			if want := `failed to connect as "u" to the database "d": ` + tt.want; err == nil || !strings.HasPrefix(err.Error(), want) || strings.ContainsAny(err.Error(), "\n\t") || strings.Contains(err.Error(), "secret") {
 				t.Fatalf("%v, want %s", err, want)

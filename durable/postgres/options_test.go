@@ -8,13 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestColumn(t *testing.T) {
 	checked, err := prepare(durable.Table{Resource: pods, Columns: []string{"x=.it's[0]"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, want := checked.columns[0].sql("object"), `left(object #>> ARRAY['it''s', '0'], 500)`; got != want {
 		t.Errorf("sql() = %s, want %s", got, want)
 	}
@@ -43,9 +42,7 @@ func TestOtherColumns(t *testing.T) {
 		_, err := New(db, durable.Table{Resource: pods, Cluster: cluster, Name: name, Columns: columns}, func(b []byte) ([]byte, error) { return b, nil })
 		return err
 	}
-	if err := errors.Join(open("east", "", "x=.a"), open("west", "", "x=.a"), open("west", "other", "y=.a")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(open("east", "", "x=.a"), open("west", "", "x=.a"), open("west", "other", "y=.a")))
 	if err := open("north", "", "x=.b"); err == nil || !strings.Contains(err.Error(), "has other columns") {
 		t.Errorf("a Copy with other columns: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/durabletest"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 )
@@ -26,14 +27,10 @@ func TestConformance(t *testing.T) {
 		return durabletest.Place[*listwatch.Raw]{
 			Open: func() (durable.Copy[*listwatch.Raw], func()) {
 				db, err := sqlite.Open(path, sqlite.Options{Shared: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				db.SetLogSize(1 << 20)
 				c, err := sqlite.New(db, table, (*listwatch.Raw).MarshalJSON)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				return c, func() {
 					if err := db.Close(); err != nil {
 						t.Error(err)
@@ -54,14 +51,10 @@ func writeWest(t testing.TB, path string, table durable.Table) {
 	t.Helper()
 	table.Cluster = "west"
 	db, err := sqlite.Open(path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer db.Close()
 	c, err := sqlite.New(db, table, encode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	tx, err := c.Begin(t.Context(), durable.State{}, false)
 	if err == nil {
 		err = tx.Write(t.Context(), []durable.Change[text]{put("default/a", "west", "1", "n1")})
@@ -69,9 +62,7 @@ func writeWest(t testing.TB, path string, table durable.Table) {
 	if err == nil {
 		err = tx.Commit(t.Context(), state(1, "1"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // differences are the rows that are no present state of the history, the present states that are no
@@ -86,9 +77,7 @@ const differences = `WITH now AS (SELECT cluster, key, uid, resource_version, ob
 func rows(t testing.TB, path string) []durabletest.Row {
 	t.Helper()
 	conn, err := sqlite.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer conn.Close()
 	var rows []durabletest.Row
 	query := "SELECT key, uid, resource_version, object FROM pods WHERE cluster <> 'west'"
@@ -99,8 +88,6 @@ func rows(t testing.TB, path string) []durabletest.Row {
 		})
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return rows
 }

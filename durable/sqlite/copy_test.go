@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 )
 
 var _ durable.Copy[text] = (*sqlite.Copy[text])(nil)
@@ -40,9 +41,7 @@ func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
 		<-time.After(time.Hour)
 		r.begin(false)
 		next := state(r.at.Epoch+1, r.at.Point.Version)
-		if err := r.tx.Commit(t.Context(), next); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.tx.Commit(t.Context(), next))
 		if got := committed(); first == "" || got != first {
 			t.Errorf("the copy was committed at %q, and opened: %q", first, got)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -74,17 +75,13 @@ func TestOpenRefuses(t *testing.T) {
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o600))
 }
 
 func TestLock(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	link := r.path + ".link"
-	if err := os.Symlink(r.path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(r.path, link))
 	refused := func(path string, opts sqlite.Options) {
 		t.Helper()
 		db, err := sqlite.Open(path, opts)
@@ -116,9 +113,7 @@ func TestLock(t *testing.T) {
 	r.opts = shared
 	r.open(durable.Table{})
 	second, err := sqlite.Open(link, shared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	refused(r.path, sqlite.Options{})
 	r.db.Close()
 	refused(r.path, sqlite.Options{})
@@ -156,9 +151,7 @@ func TestFailedTransactionLetsOthersWrite(t *testing.T) {
 		t.Fatal("the trigger refuses nothing")
 	}
 	conn, err := driver.OpenConn(r.path, driver.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer conn.Close()
 	conn.SetBusyTimeout(0)
 	query(t, conn, "DROP TRIGGER refuse")
@@ -177,18 +170,14 @@ func TestCorruptPage(t *testing.T) {
 	r.commit(true, "5", changes...)
 	r.db.Close() // moves the log into the file
 	data, err := os.ReadFile(r.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const page = 4096
 	for at := 8 * page; at+page <= len(data); at += page { // the tables of the schema are before that
 		copy(data[at:], bytes.Repeat([]byte{0xa5}, page))
 	}
 	write(t, r.path, data)
 	db, err := sqlite.Open(r.path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer db.Close()
 	r.db, r.copy = db, newCopy(t, db, durable.Table{})
 	r.load()
@@ -216,9 +205,7 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 	read := func(path string) []byte {
 		t.Helper()
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return data
 	}
 	rows("5", 0, 300)
@@ -251,9 +238,7 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	for _, more := range []string{"-wal", "-shm"} {
-		if err := os.Remove(restored.path + more); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(restored.path+more))
 	}
 	restored.open(durable.Table{})
 	if got := restored.query("SELECT count(*) FROM pods"); got[0] != "300" || restored.at.Point.Version != "5" {
@@ -267,13 +252,9 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 func TestMovedFile(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
-	if err := os.Rename(r.path, r.path+".old"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(r.path, r.path+".old"))
 	for _, more := range []string{"-wal", "-shm"} {
-		if err := os.Remove(r.path + more); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(r.path+more))
 	}
 	if _, err := r.copy.Begin(t.Context(), r.at, false); err == nil || !strings.Contains(err.Error(), "the file is gone") {
 		t.Errorf("Begin: %v", err)
@@ -293,9 +274,7 @@ func TestBusy(t *testing.T) {
 	r := newRigWith(t, durable.Table{}, sqlite.Options{Shared: true})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	writer, err := driver.OpenConn(r.path, driver.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer writer.Close()
 	query(t, writer, "BEGIN IMMEDIATE")
 

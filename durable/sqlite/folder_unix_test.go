@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The error is about the folder, not about the lock. It says what the system says.
@@ -21,9 +22,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		if dir, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(dir, 0o500); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chmod(dir, 0o500))
 	}
 	path := filepath.Join(dir, "copy.db")
 	_, err := sqlite.Open(path, sqlite.Options{})

@@ -11,6 +11,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/transport"
@@ -27,29 +28,19 @@ type lazyPod = lazy.Object[*namedPod]
 func TestLazyObjects(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{Resources: []apitest.Resource{{Version: "v1", Plural: "pods", Kind: "Pod"}}})
 	client, err := transport.NewClient(transport.Config{Server: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	encoding, err := lazy.New[*namedPod](lazy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	opts := listwatch.Options[*lazyPod]{Encoding: encoding}
 	lazily, err := listwatch.New(client, pods, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	path := filepath.Join(t.TempDir(), "copy.db")
 	db, err := sqlite.Open(path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { db.Close() })
 	table, err := sqlite.New(db, durable.Table{Resource: pods, Columns: []string{"node=.spec.nodeName"}}, (*lazyPod).MarshalJSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	create := func(name string) {
 		pod := map[string]any{"metadata": map[string]any{"namespace": "n", "name": name}, "spec": map[string]any{"nodeName": "n1", "other": "<"}}
 		if _, err := server.Create("pods", pod); err != nil {
@@ -73,9 +64,7 @@ func TestLazyObjects(t *testing.T) {
 			}
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := mirror.Run(ctx); ctx.Err() == nil {
 		t.Fatal(err)
 	}

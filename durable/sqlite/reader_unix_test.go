@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Copies may have secrets, so nobody but the owner of a new file reads it, or the files beside it.
@@ -24,9 +25,7 @@ func TestPermissions(t *testing.T) {
 		r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 		for _, more := range []string{"", "-wal", "-shm"} {
 			info, err := os.Stat(r.path + more)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got := info.Mode().Perm(); got != mode {
 				t.Errorf("copy.db%s: %v, want %v", more, got, mode)
 			}
@@ -34,9 +33,7 @@ func TestPermissions(t *testing.T) {
 	}
 	want(0o600)
 	r.db.Close()
-	if err := os.Chmod(r.path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(r.path, 0o640))
 	r.open(durable.Table{})
 	want(0o640)
 }
@@ -51,15 +48,11 @@ func TestReaderThatCannotMakeFiles(t *testing.T) {
 	if os.Geteuid() == 0 { // not even root makes or opens a file of this name
 		forbid, allow = func() error { return os.Symlink(r.path+"-shm", r.path+"-shm") }, func() error { return os.Remove(r.path + "-shm") }
 	}
-	if err := forbid(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, forbid())
 	open := func() *sqlite.Reader {
 		t.Helper()
 		reader, err := sqlite.OpenReader(r.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if diff := cmp.Diff([]string{"shop/a"}, query(t, reader.Conn, "SELECT key FROM pods")); diff != "" {
 			t.Errorf("rows (-want +got):\n%s", diff)
 		}
@@ -70,9 +63,7 @@ func TestReaderThatCannotMakeFiles(t *testing.T) {
 	}
 
 	readers := []*sqlite.Reader{open(), open()}
-	if err := allow(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, allow())
 	r.open(durable.Table{})
 	r.commit(false, "6", gone(durable.Deleted, "shop/a", "u1", "6"))
 	for i, reader := range readers { // while a program writes, and when it has stopped
@@ -90,9 +81,7 @@ func TestReaderThatCannotReadTheLog(t *testing.T) {
 	r := newRig(t, durable.Table{})
 	r.db.Close()
 	for _, more := range []string{"-wal", "-shm"} {
-		if err := os.Symlink(r.path+more, r.path+more); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(r.path+more, r.path+more))
 	}
 	if _, err := sqlite.OpenReader(r.path); err == nil || !strings.Contains(err.Error(), "the program must be allowed to read the file, and those beside it with -wal and -shm") {
 		t.Errorf("OpenReader: %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -64,9 +65,7 @@ func newCopy(t testing.TB, db *sqlite.DB, table durable.Table) *sqlite.Copy[text
 		table.Resource = pods
 	}
 	c, err := sqlite.New(db, table, encode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
