@@ -21,6 +21,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const (
@@ -81,21 +83,15 @@ func main() {}
 func nextVersion(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(repository, "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, heading, _ := strings.Cut(string(data), "\n## ")
 	version := "v" + strings.FieldsFunc(heading, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })[0]
 	for _, name := range modules {
 		path := filepath.Join(repository, name, "go.mod")
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		file, err := modfile.Parse(path, data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(file.Replace) > 0 {
 			t.Errorf("%s has a replace, so nobody can install a command of it by its version", path)
 		}
@@ -121,17 +117,11 @@ func nextVersion(t *testing.T) string {
 func publish(t *testing.T, proxy string, mod module.Version, name string) {
 	t.Helper()
 	versions := filepath.Join(proxy, filepath.FromSlash(mod.Path), "@v")
-	if err := os.MkdirAll(versions, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(versions, 0o700))
 	info, err := json.Marshal(map[string]string{"Version": mod.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	goMod, err := os.ReadFile(filepath.Join(repository, name, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	write(t, filepath.Join(versions, "list"), mod.Version+"\n")
 	write(t, filepath.Join(versions, mod.Version+".info"), string(info))
 	write(t, filepath.Join(versions, mod.Version+".mod"), string(goMod))
@@ -144,14 +134,10 @@ func publish(t *testing.T, proxy string, mod module.Version, name string) {
 		}
 	}
 	var archive bytes.Buffer
-	if err := zip.Create(&archive, mod, files); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, zip.Create(&archive, mod, files))
 	write(t, filepath.Join(versions, mod.Version+".zip"), archive.String())
 	held, err := zip.CheckFiles(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	folders := map[string]int{}
 	for _, file := range held.Valid {
 		folder, _, _ := strings.Cut(file, "/")
@@ -179,9 +165,7 @@ func git(t *testing.T, name string, args ...string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // run runs a command in dir, and returns what it prints.
@@ -212,8 +196,6 @@ func try(t *testing.T, proxy, dir string, args ...string) (string, error) {
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return strings.TrimSpace(string(out))
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A step is a command of a page, and what shows that it has worked. Without any of these, it has to
@@ -231,15 +233,11 @@ var (
 func textsOf(t *testing.T, clone string) map[string]string {
 	t.Helper()
 	files, err := exec.CommandContext(t.Context(), "git", "-C", clone, "ls-files", "*.md").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	texts := map[string]string{}
 	for page := range strings.FieldsSeq(string(files)) {
 		text, err := os.ReadFile(filepath.Join(clone, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		texts[page] = string(text)
 	}
 	return texts
@@ -356,9 +354,7 @@ func (sh *shell) start(t *testing.T, command string) *process {
 	for name, value := range sh.variables {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
 	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.cmd.Start())
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.ended)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // buildSlim builds examples/slim, and fails the test if it has more bytes than limit.
@@ -26,9 +27,7 @@ func buildSlim(t *testing.T, limit int64, flags ...string) (file string) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Logf("%.2f MiB", float64(info.Size())/(1<<20))
 	if info.Size() > limit {
 		t.Errorf("the binary has %d bytes, the limit is %d", info.Size(), limit)
@@ -81,13 +80,9 @@ func TestSlimWithoutHTTP2(t *testing.T) {
 	defer cancel()
 	program := exec.CommandContext(ctx, file, "--kubeconfig", kubeconfig(t, server))
 	stdout, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	program.Stderr = os.Stderr
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, program.Start())
 	line := bufio.NewScanner(stdout)
 	if !line.Scan() || line.Text() != "+ default/web Running on node-1" {
 		t.Errorf("printed %q", line.Text())
@@ -109,9 +104,7 @@ func kubeconfig(t *testing.T, server *httptest.Server) (file string) {
 	t.Helper()
 	dir := t.TempDir()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600))
 	file = filepath.Join(dir, "config")
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -125,8 +118,6 @@ clusters:
 users:
 - name: nobody
 `, server.URL)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }

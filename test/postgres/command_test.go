@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // program builds the command relist-sql once.
@@ -38,9 +39,7 @@ type commands struct {
 func newCommands(t *testing.T) *commands {
 	t.Helper()
 	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := &commands{T: t, program: path, schema: newSchema(t), db: shared.URL("postgres", nil)}
 	c.server, c.url = apitest.Start(t, apitest.Options{BookmarkPeriod: 20 * time.Millisecond})
 	c.create("namespaces", "", "kube-system", nil)
@@ -148,9 +147,7 @@ func TestCommandQueriesOfTheDocs(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile("../../durable/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	queries := regexp.MustCompile("(?s)\n```sql\n(.*?)\n```\n").FindAllStringSubmatch(string(page), -1)
 	state := strings.Split(strings.TrimSpace(c.query("SELECT from_time, resource_version, to_version FROM pods_history WHERE key = 'shop/web-2'")), ",")
 	moment := strings.NewReplacer("2026-11-22T14:05:00.000Z", state[0], "shop/web-3", "shop/web-2")
@@ -258,9 +255,7 @@ func TestCommandStandbyAndFence(t *testing.T) {
 	first.await(t, "1 object at ")
 	second := c.start(c.mirror("cm", "--standby")...)
 	second.await(t, "waiting until no other program writes to postgres://")
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
 	second.await(t, "continues at ")
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A program that opens a copy again and again, and can write nothing, does not make it look fresh.
@@ -16,9 +17,7 @@ func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
 	state = write(t, c, state, "5", put("shop/web", 1, 1))
 	committed := func() (at time.Time) {
 		t.Helper()
-		if err := r.admin.QueryRow(t.Context(), "SELECT committed FROM "+r.schema+".relist_state").Scan(&at); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.admin.QueryRow(t.Context(), "SELECT committed FROM "+r.schema+".relist_state").Scan(&at))
 		return at
 	}
 	first := committed()
@@ -76,12 +75,8 @@ func TestTransactionThatIsOver(t *testing.T) {
 	r := newRig(t)
 	c, state := r.new()
 	tx, err := c.Begin(t.Context(), state, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, tx.Rollback())
 	if err := tx.Write(t.Context(), []durable.Change[[]byte]{put("a", 1, 1)}); err == nil {
 		t.Error("Write after Rollback: no error")
 	}

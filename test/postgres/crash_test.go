@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
@@ -48,13 +49,9 @@ func TestTerminated(t *testing.T) {
 
 	for _, when := range []string{"before Write", "before Commit", "before Rollback"} {
 		tx, err := c.Begin(t.Context(), state, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if when != "before Write" {
-			if err := tx.Write(t.Context(), []durable.Change[[]byte]{put("a", 1, 2), put("b", 1, 2)}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, tx.Write(t.Context(), []durable.Change[[]byte]{put("a", 1, 2), put("b", 1, 2)}))
 		}
 		r.terminate()
 		switch when {
@@ -116,9 +113,7 @@ type proxy struct {
 func newProxy(t *testing.T, s *pgserver.Server) *proxy {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p := &proxy{listener: listener, open: make(chan struct{})}
 	close(p.open)
 	t.Cleanup(func() { _ = listener.Close() })
@@ -185,9 +180,7 @@ func TestNetworkCut(t *testing.T) {
 	r := newRig(t)
 	p := newProxy(t, r.s)
 	host, port, err := net.SplitHostPort(p.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	address := r.s.URL("postgres", url.Values{"host": {host}, "port": {port}, "sslmode": {"disable"}})
 	r.opts.Timeout = 300 * time.Millisecond
 	open := func() *postgres.Copy[[]byte] { // a machine with much to do can need longer

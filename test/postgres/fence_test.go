@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // opened returns what a Mirror makes of the state when it opens a copy.
@@ -24,12 +25,8 @@ func TestPausedWriter(t *testing.T) {
 	c, state := r.new()
 	state = transact(t, c, state, opened(state), false)
 	tx, err := c.Begin(t.Context(), state, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Write(t.Context(), []durable.Change[[]byte]{put("a", 1, 1)}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, tx.Write(t.Context(), []durable.Change[[]byte]{put("a", 1, 1)}))
 
 	other := r.copy(r.open(), pods)
 	theirs := load(t, other)
@@ -44,9 +41,7 @@ func TestPausedWriter(t *testing.T) {
 	eventually(t, "the second program waits for the first", func() bool {
 		return query(t, r.admin, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%'||$1||'%'`, r.schema) == "1"
 	})
-	if err := tx.Commit(t.Context(), at(state, "1")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tx.Commit(t.Context(), at(state, "1")))
 	if err := <-begun; !errors.Is(err, durable.ErrFenced) {
 		t.Errorf("the second program, which had loaded before the commit of the first: %v", err)
 	}

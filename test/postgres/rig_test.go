@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/internal/pgserver"
@@ -71,9 +72,7 @@ func (r *rig) new() (*postgres.Copy[[]byte], durable.State) {
 func load(t testing.TB, c *postgres.Copy[[]byte]) durable.State {
 	t.Helper()
 	state, err := c.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return state
 }
 
@@ -92,15 +91,9 @@ func write(t testing.TB, c *postgres.Copy[[]byte], state durable.State, version 
 func transact(t testing.TB, c *postgres.Copy[[]byte], state, next durable.State, list bool, changes ...durable.Change[[]byte]) durable.State {
 	t.Helper()
 	tx, err := c.Begin(t.Context(), state, list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Write(t.Context(), changes); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(t.Context(), next); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, tx.Write(t.Context(), changes))
+	must.OK(t, tx.Commit(t.Context(), next))
 	return next
 }
 
@@ -161,8 +154,6 @@ func equal[E comparable](t testing.TB, what string, got, want []E) {
 func asJSON(t testing.TB, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(data)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A role can have settings of its own, and a URL others. They do not change what is stored.
@@ -22,9 +23,7 @@ func TestSettingsOfTheRole(t *testing.T) {
 	table := pods
 	table.Columns = []string{`it=.spec["a\b'é"]`}
 	db, err := postgres.Open(t.Context(), r.s.URL(role, url.Values{"client_encoding": {"WIN1252"}}), r.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := r.copy(db, table)
 	state := load(t, c)
 	write(t, c, state, "10", put("a/x", 1, 1, `"spec":{"a\\b'é":"żółć €"}`))
@@ -49,18 +48,14 @@ func TestTimeoutsOfTheRole(t *testing.T) {
 	}
 	open := func(more url.Values) (*postgres.Copy[[]byte], durable.State) {
 		db, err := postgres.Open(t.Context(), r.s.URL(role, more), r.opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		c := r.copy(db, pods)
 		return c, load(t, c)
 	}
 	c, state := open(nil)
 	state = transact(t, c, state, opened(state), false)
 	tx, err := c.Begin(t.Context(), state, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	idle := func(what, where string) {
 		t.Helper()
 		eventually(t, what, func() bool {
@@ -79,9 +74,7 @@ func TestTimeoutsOfTheRole(t *testing.T) {
 		begun <- err
 	}()
 	idle("a second writer waits for the first", `wait_event_type = 'Lock'`)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tx.Rollback())
 	if err := <-begun; err != nil {
 		t.Errorf("the second writer: %v", err)
 	}

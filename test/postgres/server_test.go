@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
@@ -43,9 +44,7 @@ func newSchema(t testing.TB) string {
 func admin(t testing.TB, s *pgserver.Server) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.URL("postgres", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestColumns(t *testing.T) {
@@ -74,9 +75,7 @@ func TestColumnsWhileSomebodyReads(t *testing.T) {
 	c := r.copy(r.open(), table)
 	state := write(t, c, load(t, c), "1", put("a", 1, 1, `"spec":{"nodeName":"n1"}`), put("b", 1, 1), put("c", 1, 1))
 	reader, err := r.admin.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	is(t, "the version", query(t, r.admin, `SELECT version FROM `+r.schema+`.relist_state`), "1")
 
 	table.Columns = []string{"node=.spec.nodeName", "app=.app", "old=.metadata.uid"}
@@ -86,9 +85,7 @@ func TestColumnsWhileSomebodyReads(t *testing.T) {
 		is(t, "rows of "+name+" at version 1", query(t, r.admin, `SELECT key, resource_version, coalesce(node, '-') FROM `+r.schema+`.`+name+` ORDER BY key`),
 			"a 1 n1\nb 1 -\nc 1 -")
 	}
-	if err := reader.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, reader.Commit(t.Context()))
 	is(t, "rows at version 2", query(t, r.admin, `SELECT key, coalesce(node, '-'), coalesce(app, '-'), old FROM `+r.schema+`.pods ORDER BY key`), "a n1 - u1\nb - x u1")
 
 	// A program with other columns that goes on writes those that the table has now.
@@ -118,9 +115,7 @@ func TestLongest(t *testing.T) {
 	namespace, name := noise(1000), noise(1000)
 	change := put(namespace+"/"+name, 1, 1)
 	change.Object = []byte(asJSON(t, map[string]any{"metadata": map[string]any{"name": name, "namespace": namespace}, "a": strings.Repeat("\U0001f642é", 1000)}))
-	if err := postgres.Check(change.Object); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, postgres.Check(change.Object))
 	write(t, c, load(t, c), "1", change)
 	is(t, "lengths", query(t, r.admin, `SELECT octet_length(cluster), octet_length(key), length(a) FROM `+r.schema+`.pods`), "253 2001 500")
 }
@@ -140,13 +135,9 @@ func TestClusters(t *testing.T) {
 	is(t, "rows", query(t, r.admin, `SELECT cluster, key, uid FROM `+r.schema+`.pods ORDER BY 1, 2`), "east y u1\nwest x u2\nwest z u2")
 	is(t, "versions", query(t, r.admin, `SELECT cluster, version FROM `+r.schema+`.relist_state ORDER BY 1`), "east 2\nwest 7")
 	keys, err := b.Keys(t.Context(), "", 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	equal(t, "Keys", keys, []string{"x", "z"})
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, db.Close())
 	if _, err := b.Load(t.Context()); err == nil {
 		t.Error("Load after Close: no error")
 	}
@@ -259,16 +250,12 @@ func TestRights(t *testing.T) {
 	fails(t, "no right to use a schema", err, "permission denied for schema", "needs the rights CREATE and USAGE")
 	exec1(t, r.admin, `GRANT CREATE, USAGE ON SCHEMA `+r.schema+` TO `+role)
 	db, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := r.copy(db, pods)
 	write(t, c, load(t, c), "1", put("a", 1, 1))
 	exec1(t, r.admin, `ALTER TABLE `+r.schema+`.pods OWNER TO postgres`)
 	_, err = c.Begin(t.Context(), at(load(t, c), "1"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	load(t, c)
 	_, err = c.Held(t.Context(), []string{"a"})
 	fails(t, "a table of another owner", err, "permission denied for table pods")
@@ -284,9 +271,7 @@ func TestRights(t *testing.T) {
 func TestPassword(t *testing.T) {
 	r := newRig(t)
 	u, err := url.Parse(r.s.URL("postgres", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	exec1(t, r.admin, `CREATE ROLE with_password LOGIN SUPERUSER PASSWORD 'right2%/?#@x'`) // see pgserver.New
 	u.User = url.UserPassword("with_password", "right2%/?#@x")
 	if _, err := postgres.Open(t.Context(), u.String(), r.opts); err != nil {
@@ -306,9 +291,7 @@ func TestPassword(t *testing.T) {
 	_, err = postgres.Open(t.Context(), u.String(), r.opts)
 	fails(t, "no password", err, "password authentication failed", "no password was given: set PGPASSWORD, or write ~/.pgpass")
 	file := filepath.Join(t.TempDir(), "pgpass")
-	if err := os.WriteFile(file, []byte(`localhost:*:*:with_password:right2%/?#@x`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(`localhost:*:*:with_password:right2%/?#@x`+"\n"), 0o600))
 	for name, value := range map[string]string{"PGPASSWORD": "right2%/?#@x", "PGPASSFILE": file} { // ~/.pgpass is the default of PGPASSFILE
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)

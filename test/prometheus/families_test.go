@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
@@ -52,9 +53,7 @@ type family struct {
 func familiesOf(t *testing.T, gatherer prometheus.Gatherer) map[string]family {
 	t.Helper()
 	gathered, err := gatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := map[string]family{}
 	for _, g := range gathered {
 		f := family{g.GetType(), g.GetHelp(), map[string]map[string]bool{}}

@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func bridged(registry *prometheus.Registry) sdkmetric.Reader {
@@ -26,9 +28,7 @@ func TestOpenTelemetry(t *testing.T) {
 		}
 	}()
 	var got metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, reader.Collect(t.Context(), &got))
 	have := map[string]bool{}
 	for _, scope := range got.ScopeMetrics {
 		for _, m := range scope.Metrics {

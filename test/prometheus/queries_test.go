@@ -16,6 +16,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -123,9 +124,7 @@ var variables = strings.NewReplacer("$__rate_interval", "5m", "$name", "configma
 // The dashboard asks for metrics that there are, and for each of them.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("../../prometheus/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var dashboard struct {
 		Panels []struct {
 			ID         int
@@ -139,9 +138,7 @@ func TestDashboard(t *testing.T) {
 			List []struct{ Name, Type, Query string }
 		}
 	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &dashboard))
 	c := newChecker(t)
 	ids, places := map[int]bool{}, map[[2]int]string{}
 	for _, p := range dashboard.Panels {

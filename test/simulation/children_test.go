@@ -20,6 +20,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	writes "github.com/relist-go/relist/controller/writer"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	objects "github.com/relist-go/relist/object"
@@ -149,9 +150,7 @@ func parentName(i int) string  { return fmt.Sprint("p", i) }
 
 func clientOf(t *testing.T, config transport.Config) *transport.Client {
 	client, err := transport.NewClient(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }

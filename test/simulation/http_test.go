@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -104,9 +105,7 @@ func breakSomething(t *testing.T, r *rand.Rand, srv *apitest.Server) {
 			InStream:   r.IntN(4) == 0,
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // injections are bytes that no API server sends.
@@ -127,7 +126,5 @@ func mend(t *testing.T, srv *apitest.Server) {
 	t.Helper()
 	srv.SwallowBookmarks(false)
 	srv.SwallowInitialEventsEnd(false)
-	if err := srv.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, srv.Resume())
 }

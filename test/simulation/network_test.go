@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/internal/memnet"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -106,13 +107,9 @@ func (m *memory) connect(server net.Conn) error {
 func configMaps(t *testing.T, cfg transport.Config) *listwatch.Client[*configMap] {
 	t.Helper()
 	client, err := transport.NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	lw, err := listwatch.New[*configMap](client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*configMap]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return lw
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 var (
@@ -53,9 +55,7 @@ func (t *table) show(tb testing.TB, rows int) {
 	writing.Lock()
 	defer writing.Unlock()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	begin, end := "<!-- written by simulation: "+t.name+" -->\n", "<!-- end -->\n"
 	before, rest, ok := strings.Cut(string(text), begin)
 	got, after, ok2 := strings.Cut(rest, end)
@@ -63,9 +63,7 @@ func (t *table) show(tb testing.TB, rows int) {
 		tb.Fatalf("%s lacks %q or %q", page, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+"\n"+t.lines.String()+"\n"+end+after), 0o666); err != nil {
-			tb.Fatal(err)
-		}
+		must.OK(tb, os.WriteFile(page, []byte(before+begin+"\n"+t.lines.String()+"\n"+end+after), 0o666))
 		return
 	}
 	if n := strings.Count(got, "\n| ") - 2; n != rows {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -215,9 +216,7 @@ func (tr *restoredTrial) restore(keepConnections bool) {
 func number(t *testing.T, version string) int {
 	t.Helper()
 	n, err := strconv.Atoi(version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return n
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -89,9 +90,7 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 	lw := configMaps(t, cfg)
 	if f.verify > 0 {
 		metadata, err := lw.Metadata()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		opts.Verify = reflector.VerifyOptions{Interval: f.verify, Metadata: metadata}
 	}
 	tr.mirror = startMirror(t, lw, opts)

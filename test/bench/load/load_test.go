@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
@@ -25,17 +26,17 @@ func TestEachEncoding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, pods := start(t, listwatch.Options[*corev1.Pod]{Encoding: encoding})
 			list, err := source.All(t.Context(), pods, metav1.ListOptions{Limit: 10})
-			must(t, err)
+			must.OK(t, err)
 			if len(list.Items) != n || len(list.Errors) > 0 || list.Pages != 3 {
 				t.Fatalf("%d objects on %d pages, errors %v", len(list.Items), list.Pages, list.Errors)
 			}
 			watch, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-			must(t, err)
+			must.OK(t, err)
 			defer watch.Close()
 			last := post(t, url+"/bench/change?count=3")
 			for i := range 3 {
 				event, err := watch.Next()
-				must(t, err)
+				must.OK(t, err)
 				if event.Type != object.Modified || event.Object.Name != list.Items[i].Name || event.Object.UID != list.Items[i].UID {
 					t.Errorf("event %d: %s %s, want the change of %s", i, event.Type, event.Object.Name, list.Items[i].Name)
 				}
@@ -55,10 +56,10 @@ func TestEachEncoding(t *testing.T) {
 func TestByName(t *testing.T) {
 	_, pods := start(t, listwatch.Options[*corev1.Pod]{})
 	list, err := source.All(t.Context(), pods, metav1.ListOptions{})
-	must(t, err)
+	must.OK(t, err)
 	want := list.Items[21]
 	one, err := source.All(t.Context(), pods, metav1.ListOptions{Limit: 2, FieldSelector: "metadata.namespace=" + want.Namespace + ",metadata.name=" + want.Name})
-	must(t, err)
+	must.OK(t, err)
 	if len(one.Items) != 1 || one.Items[0].UID != want.UID {
 		t.Errorf("got %d objects, want %s alone", len(one.Items), want.Name)
 	}
@@ -79,34 +80,27 @@ const n = 25
 func start(t *testing.T, opts listwatch.Options[*corev1.Pod]) (url string, pods *listwatch.Client[*corev1.Pod]) {
 	t.Helper()
 	set, err := objects.Pods("../../../testdata/pods-300.json.gz", n)
-	must(t, err)
+	must.OK(t, err)
 	listener := httptest.NewServer(New(set, false))
 	t.Cleanup(listener.Close)
 	client, err := transport.NewClient(transport.Config{Server: listener.URL})
-	must(t, err)
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	pods, err = listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
-	must(t, err)
+	must.OK(t, err)
 	return listener.URL, pods
 }
 
 func post(t *testing.T, url string) (version string) {
 	t.Helper()
 	response, err := http.Post(url, "", http.NoBody) //nolint:noctx // a test
-	must(t, err)
+	must.OK(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	must(t, err)
+	must.OK(t, err)
 	version = strings.TrimSpace(string(body))
 	if _, err := strconv.ParseUint(version, 10, 64); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s: %s", url, response.Status, body)
 	}
 	return version
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const podsFile = "../../../testdata/pods-300.json.gz"
@@ -14,9 +16,7 @@ const podsFile = "../../../testdata/pods-300.json.gz"
 // TestPods decodes Pods from each format: they are equal, and no two of them are the same.
 func TestPods(t *testing.T) {
 	set, err := Pods(podsFile, 400)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	seen := map[string]string{}
 	last := ""
 	for i := range set.Len {
@@ -26,8 +26,8 @@ func TestPods(t *testing.T) {
 			t.Fatalf("pod %d has a placeholder left: %.60s", i, encoded[at:])
 		}
 		var fromJSON, fromProtobuf corev1.Pod
-		must(t, json.Unmarshal(encoded, &fromJSON))
-		must(t, fromProtobuf.Unmarshal(set.Template(Protobuf, Item, i).Append(nil, v)))
+		must.OK(t, json.Unmarshal(encoded, &fromJSON))
+		must.OK(t, fromProtobuf.Unmarshal(set.Template(Protobuf, Item, i).Append(nil, v)))
 		if diff := cmp.Diff(fromJSON, fromProtobuf); diff != "" {
 			t.Fatalf("pod %d, JSON and protobuf: %s", i, diff)
 		}
@@ -43,12 +43,5 @@ func TestPods(t *testing.T) {
 			}
 			seen[what+value] = key
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Pods of different workloads have only the shape in common. Pods of one workload share
 // the parts from its template.
 func TestUnlikePods(t *testing.T) {
 	set, err := Pods(podsFile, 900)
-	must(t, err)
+	must.OK(t, err)
 	pods := make([]corev1.Pod, set.Len)
 	for i := range pods {
-		must(t, json.Unmarshal(set.Template(JSON, Item, i).Append(nil, Values{Index: i, Version: uint64(i)}), &pods[i]))
+		must.OK(t, json.Unmarshal(set.Template(JSON, Item, i).Append(nil, Values{Index: i, Version: uint64(i)}), &pods[i]))
 	}
 	workloads := (900 + Replicas - 1) / Replicas
 	for name, test := range map[string]struct {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // A request is sent to both sides. {ns} in it is the section's namespace, {a.rv} the version of the
@@ -52,9 +54,7 @@ type section struct {
 func TestSameAnswers(t *testing.T) {
 	theirs, ours := realSide(t), apitestSide(t)
 	page, err := os.ReadFile("../../../apitest/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var mu sync.Mutex
 	sent, equal := 0, 0
 	differing := make(map[string]int)

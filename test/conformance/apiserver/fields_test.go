@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	table "github.com/relist-go/relist/server/watchcache"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -108,9 +109,7 @@ func TestSelectableFields(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{"--runtime-config=api/all=true"}})
 	client, err := c.Access().HTTPClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.CloseIdleConnections)
 	s := (&side{name: "kube-apiserver", url: c.Access().URL, token: c.Access().AdminToken, client: client}).section("")
 	types := builtIn(t, s)
@@ -189,9 +188,7 @@ func builtIn(t *testing.T, s *side) []builtInType {
 		var list metav1.APIResourceList
 		fetch(root, &list)
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, r := range list.APIResources {
 			if !slices.Contains(r.Verbs, "list") || strings.Contains(r.Name, "/") {
 				continue

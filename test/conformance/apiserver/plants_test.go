@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/mutants"
 )
 
@@ -96,13 +97,9 @@ func discerning() []section {
 // kube-apiserver.
 func compareRecorded(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var all answers
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &all))
 	ours := apitestSide(t)
 	for _, s := range discerning() {
 		t.Run(s.name, func(t *testing.T) {
@@ -125,13 +122,9 @@ func TestPlants(t *testing.T) {
 		all[s.name] = compareSection(t, ours, theirs.section(s.namespace()), s).theirs
 	}
 	text, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	file := filepath.Join(t.TempDir(), "answers.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, text, 0o600))
 	if out, failed := withOverlay(t, file, ""); failed {
 		t.Fatalf("without a plant:\n%s", out)
 	}

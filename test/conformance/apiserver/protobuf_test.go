@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 )
 
@@ -68,9 +69,7 @@ func pods(t *testing.T) (all []runtime.Object) {
 	t.Helper()
 	for i, item := range podlist.Items(t)[:50] {
 		var pod corev1.Pod
-		if err := json.Unmarshal(item, &pod); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal(item, &pod))
 		pod.ObjectMeta = metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i), Labels: pod.Labels, Annotations: pod.Annotations}
 		pod.Status = corev1.PodStatus{} // that is written elsewhere
 		all = append(all, &pod)
@@ -85,15 +84,11 @@ func TestProtobufOfEveryKind(t *testing.T) {
 	codec := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	for _, obj := range exchanged(t) {
 		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		path := pathOf(kinds[0])
 		obj.GetObjectKind().SetGroupVersionKind(kinds[0])
 		var b bytes.Buffer
-		if err := codec.Encode(obj, &b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, codec.Encode(obj, &b))
 		made := ours.send(t, request{method: http.MethodPost, path: path, body: b.String(), header: []string{
 			"Content-Type: " + runtime.ContentTypeProtobuf, "Accept: " + runtime.ContentTypeProtobuf,
 		}})
@@ -102,9 +97,7 @@ func TestProtobufOfEveryKind(t *testing.T) {
 			continue
 		}
 		got, _, err := codec.Decode(made.body, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		name := nameOf(t, obj)
 		same(t, path+"/"+name+" in protobuf", obj, got)
 		read := ours.send(t, get(path+"/"+name))
@@ -142,22 +135,16 @@ func same(t *testing.T, what string, want, got runtime.Object) {
 	texts := make([]string, 0, 2)
 	for _, obj := range []runtime.Object{want, got} {
 		b, err := json.Marshal(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var m map[string]any
-		if err := json.Unmarshal(b, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal(b, &m))
 		delete(m, "status")
 		meta, _ := m["metadata"].(map[string]any)
 		for _, k := range []string{"namespace", "uid", "resourceVersion", "generation", "creationTimestamp"} {
 			delete(meta, k)
 		}
 		b, err = json.MarshalIndent(m, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		texts = append(texts, string(b))
 	}
 	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {

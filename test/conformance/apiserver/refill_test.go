@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // TestRefill changes the definition of a custom type: kube-apiserver then ends the watches of the
@@ -51,9 +53,7 @@ func (s *side) watch(t *testing.T, path string) (ended func() (body string, took
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+s.expand(path), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.token)
 	resp, err := s.client.Do(req) //nolint:bodyclose // the function that is returned closes it
 	if err != nil {

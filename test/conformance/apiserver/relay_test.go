@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/server/relay"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
@@ -35,9 +36,7 @@ func TestRelayAnswersAlike(t *testing.T) {
 	theirs := realSide(t)
 	ours := relaySide(t, theirs)
 	page, err := os.ReadFile("../../../server/relay/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var mu sync.Mutex
 	sum := relayed{known: make(map[string]int)}
 	t.Run("sections", func(t *testing.T) {
@@ -134,9 +133,7 @@ type pending struct {
 func relaySide(t *testing.T, upstream *side) *side {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: upstream.url, RoundTripper: upstream.client.Transport, BearerToken: upstream.token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	opts := relay.Options{
 		PassOn:       true,
@@ -149,15 +146,11 @@ func relaySide(t *testing.T, upstream *side) *side {
 	}
 	for _, k := range kinds {
 		gv, err := schema.ParseGroupVersion(k.apiVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		opts.Resources = append(opts.Resources, resolve(t, client, strings.TrimSuffix(k.plural+"."+gv.Group, ".")))
 	}
 	r, err := relay.New(client, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) })
@@ -177,9 +170,7 @@ func relaySide(t *testing.T, upstream *side) *side {
 func resolve(t *testing.T, client *transport.Client, name string) discovery.Resource {
 	t.Helper()
 	resource, err := discovery.Resolve(t.Context(), client, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return *resource
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -50,9 +51,7 @@ func realSide(t *testing.T) *side {
 func sideOf(t *testing.T, c *cluster.Cluster) *side {
 	t.Helper()
 	client, err := c.Access().HTTPClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.CloseIdleConnections)
 	s := &side{name: "kube-apiserver", url: c.Access().URL, token: c.Access().AdminToken, client: client}
 	s.install(t)

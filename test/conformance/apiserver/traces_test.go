@@ -20,6 +20,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/servertrace"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -36,9 +37,7 @@ func TestServerTraces(t *testing.T) {
 	}
 	for _, name := range names {
 		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f, err := servertrace.Parse(src)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -63,9 +62,7 @@ func playReal(t *testing.T, c *cluster.Cluster, s *side, f *servertrace.File, na
 		one := &kube{T: t, cluster: c, side: s, namespace: fmt.Sprintf("%s-%d", name, attempt), future: make(map[uint64]uint64)}
 		s.send(t, post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, one.namespace)))
 		got, err := servertrace.Play(f, one.start)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if diff = f.Diff(got, 5*time.Second); diff == "" || one.undisturbed() {
 			break
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -116,18 +117,12 @@ func TestKubeconfigs(t *testing.T) {
 		var list []string
 		for i := range 1 + r.IntN(3) {
 			path := filepath.Join(dir, fmt.Sprintf("d%d", i), "config")
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			// What is named below has to exist for clientcmd.
 			for _, name := range []string{"ca.crt", "me.crt", "me.key", "token"} {
-				if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(name), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(name), 0o600))
 			}
-			if err := os.WriteFile(path, []byte(randomKubeconfig(r)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(path, []byte(randomKubeconfig(r)), 0o600))
 			list = append(list, path)
 			if r.IntN(4) == 0 {
 				list = append(list, filepath.Join(dir, "missing"), "")

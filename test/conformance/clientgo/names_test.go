@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // without are the exported types of tools/cache and tools/watch that have no counterpart here, and
@@ -29,9 +31,7 @@ var without = map[string]string{
 func TestNames(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/names.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	named := map[string]bool{}
 	for _, quoted := range regexp.MustCompile("`[^`]+`").FindAllString(string(page), -1) {
 		for _, word := range regexp.MustCompile(`\w+`).FindAllString(quoted, -1) {
@@ -39,15 +39,11 @@ func TestNames(t *testing.T) {
 		}
 	}
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/client-go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	types := 0
 	for _, name := range []string{"cache", "watch"} {
 		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "tools", name, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -70,9 +66,7 @@ func TestNames(t *testing.T) {
 func exportedTypes(t *testing.T, file string) (names []string) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, decl := range tree.Decls {
 		group, ok := decl.(*ast.GenDecl)
 		if !ok || group.Tok != token.TYPE {

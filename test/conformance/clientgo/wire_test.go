@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -37,9 +38,7 @@ import (
 // row of docs/differences.md: it has to differ, or else the row is out of date.
 func TestWire(t *testing.T) {
 	differences, err := os.ReadFile("../../../docs/differences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	w := newWireWorld(t)
 	t.Setenv("HOME", t.TempDir())
 	same, different := 0, 0
@@ -93,9 +92,7 @@ func newWireWorld(t *testing.T) *wireWorld {
 	for name, srv := range map[string]*httptest.Server{"HTTPS": w.secure, "HTTP": w.plain} {
 		host := srv.Listener.Addr().String()
 		_, port, err := net.SplitHostPort(host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		w.texts[name], w.texts[name+"HOST"], w.texts[name+"PORT"] = srv.URL, host, port
 	}
 	return w

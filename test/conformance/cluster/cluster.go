@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // Cluster is an etcd and a kube-apiserver that this process started.
@@ -57,9 +59,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 func New(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	c, err := Start(tb.Context(), opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Log(c.Logs())

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -19,9 +20,7 @@ func TestCluster(t *testing.T) {
 	t.Cleanup(func() { stopped(t, c) }) // after that of New, which stops it
 	c = cluster.New(t, cluster.Options{})
 	before, err := c.CurrentRevision(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	backup := filepath.Join(t.TempDir(), "backup")
 	if err := c.SaveEtcd(backup); err == nil {
 		t.Error("etcd was saved while it ran")
@@ -29,15 +28,11 @@ func TestCluster(t *testing.T) {
 	if err := c.RestoreEtcd(t.TempDir()); err == nil {
 		t.Error("etcd was restored while it ran")
 	}
-	if err := c.StopEtcd(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.StopEtcd())
 	if err := c.RestoreEtcd(backup); err == nil {
 		t.Error("etcd was restored from a backup that was never made")
 	}
-	if err := errors.Join(c.SaveEtcd(backup), c.RestoreEtcd(backup), c.StartEtcd(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(c.SaveEtcd(backup), c.RestoreEtcd(backup), c.StartEtcd(t.Context())))
 	if after, err := c.CurrentRevision(t.Context()); err != nil || after < before {
 		t.Errorf("revision %d before, %d after, %v", before, after, err)
 	}

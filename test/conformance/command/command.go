@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // patience bounds every wait for something that must happen: after several kills in a
@@ -46,9 +48,7 @@ func Main(m *testing.M) {
 func Path(t testing.TB) string {
 	t.Helper()
 	path, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return path
 }
 
@@ -68,9 +68,7 @@ func Start(t testing.TB, args ...string) *Command {
 	c.stdout.more, c.stderr.more = make(chan struct{}), make(chan struct{})
 	c.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), Path(t), args...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.cmd.Start())
 	go func() { c.exited <- c.cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill()

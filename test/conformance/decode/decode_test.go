@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
@@ -30,9 +31,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
 	tb.Helper()
 	unmarshal, err := listwatch.JSON.Unmarshaler(reflect.TypeFor[T](), format.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	return func(object []byte) (obj T, err error) {
 		err = unmarshal(object, &obj)
 		return obj, err
@@ -47,18 +46,14 @@ func TestListedPods(t *testing.T) {
 	for range 2 {
 		for i, got := range pods() {
 			var want corev1.Pod
-			if err := utiljson.Unmarshal(items[i], &want); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, utiljson.Unmarshal(items[i], &want))
 			if !reflect.DeepEqual(&want, got) {
 				t.Fatalf("Pod %d: (-apimachinery +relist)\n%s", i, cmp.Diff(&want, got))
 			}
 		}
 		for i, got := range maps() {
 			want := map[string]any{"kind": "Pod", "apiVersion": "v1"}
-			if err := utiljson.Unmarshal(items[i], &want); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, utiljson.Unmarshal(items[i], &want))
 			if !reflect.DeepEqual(want, got.Object) {
 				t.Fatalf("Pod %d, unstructured: (-apimachinery +relist)\n%s", i, cmp.Diff(want, got.Object))
 			}
@@ -76,19 +71,13 @@ func listed[T object.Object](t *testing.T) func() []T {
 	}))
 	t.Cleanup(server.Close)
 	client, err := transport.NewClient(transport.Config{Server: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	resource, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[T]{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return func() []T {
 		page, err := resource.List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(page.Items) != 300 || len(page.Errors) > 0 {
 			t.Fatalf("%d items, %d of which are bad", len(page.Items)+len(page.Errors), len(page.Errors))
 		}

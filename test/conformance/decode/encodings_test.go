@@ -15,6 +15,7 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
@@ -49,9 +50,7 @@ func init() {
 func realPods(t testing.TB) *corev1.PodList {
 	t.Helper()
 	list := &corev1.PodList{}
-	if err := json.Unmarshal(podlist.Text(t), list); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(podlist.Text(t), list))
 	return list
 }
 
@@ -59,9 +58,7 @@ func realPods(t testing.TB) *corev1.PodList {
 func (f codec) encode(t testing.TB, obj runtime.Object) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.serializer.Encode(obj, &b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.serializer.Encode(obj, &b))
 	return b.Bytes()
 }
 
@@ -81,14 +78,10 @@ func listWith[T object.Object](t testing.TB, f codec, body []byte, opts listwatc
 	}))
 	defer server.Close()
 	client, err := transport.NewClient(transport.Config{Server: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	r, err := listwatch.New(client, pods, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	page, err := r.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
@@ -126,8 +119,6 @@ func TestRealPods(t *testing.T) {
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(b)
 }

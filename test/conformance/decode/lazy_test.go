@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
@@ -43,17 +44,11 @@ type readers struct {
 func readersOf(tb testing.TB, encoding listwatch.Encoding, drop ...[]string) readers {
 	tb.Helper()
 	made, err := lazy.New[*corev1.Pod](lazy.Options{Encoding: encoding, Fields: []lazy.Named{nodeName, phase, containers, annotations, affinity}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	lazily, err := made.Unmarshaler(reflect.TypeFor[*lazyPod](), format.Options{Drop: drop})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	whole, err := encoding.Unmarshaler(reflect.TypeFor[*corev1.Pod](), format.Options{Drop: drop})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	return readers{lazily, whole}
 }
 
@@ -65,13 +60,9 @@ func inBoth(tb testing.TB, encoding listwatch.Encoding) (objects [][]byte) {
 			continue
 		}
 		pod, err := unmarshaler[*corev1.Pod](tb)(item)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.OK(tb, err)
 		message, err := pod.Marshal()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.OK(tb, err)
 		objects = append(objects, message)
 	}
 	return objects
@@ -93,17 +84,13 @@ func check(t *testing.T, read readers, object []byte) {
 	}
 	object = nil // it may be used again
 	pod, err := got.Get()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want.TypeMeta, pod.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{} // as in package listwatch
 	if !reflect.DeepEqual(want, pod) {
 		t.Fatalf("Get: (-whole +lazy)\n%s", cmp.Diff(want, pod))
 	}
 	again := &lazyPod{}
-	if err := again.Unmarshal(got.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, again.Unmarshal(got.Bytes()))
 	for i, obj := range []*lazyPod{got, again} { // its fields are named, or they are not
 		values := []any{
 			obj.GetName(), obj.GetNamespace(), obj.GetUID(), obj.GetResourceVersion(), obj.GetLabels(), obj.GetOwnerReferences(), obj.GetDeletionTimestamp(),
@@ -160,22 +147,14 @@ func TestLazyMemberOfAnEmbeddedStruct(t *testing.T) {
 	}}}
 	volume.Name = "v"
 	text, err := json.Marshal(volume)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	message, err := volume.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for encoding, object := range map[listwatch.Encoding][]byte{listwatch.JSON: text, listwatch.Protobuf: message} {
 		made, err := lazy.New[*corev1.PersistentVolume](lazy.Options{Encoding: encoding, Fields: []lazy.Named{driver}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		read, err := made.Unmarshaler(reflect.TypeFor[*lazy.Object[*corev1.PersistentVolume]](), format.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var obj *lazy.Object[*corev1.PersistentVolume]
 		if err := read(object, &obj); err != nil || obj.GetName() != "v" || driver.Of(obj) == nil || driver.Of(obj).Driver != "d" {
 			t.Errorf("%s: %v of %v, %v", encoding.MediaType(), driver.Of(obj), obj, err)
@@ -224,43 +203,29 @@ func BenchmarkLazyPods(b *testing.B) {
 	} {
 		opts.Fields, opts.Unchecked = []lazy.Named{nodeName, phase}, true
 		made, err := lazy.New[*corev1.Pod](opts)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		read, err := made.Unmarshaler(reflect.TypeFor[*lazyPod](), format.Options{Drop: [][]string{{"metadata", "managedFields"}}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		var pods []*lazyPod
 		for _, object := range inBoth(b, opts.Encoding) {
 			var pod *lazyPod
-			if err := read(object, &pod); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, read(object, &pod))
 			pods = append(pods, pod)
 		}
 		whole, err := pods[0].Get()
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		checked := opts
 		checked.Unchecked = false
 		for what, opts := range map[string]lazy.Options{"receive": opts, "receive and check": checked} {
 			made, err := lazy.New[*corev1.Pod](opts)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			read, err := made.Unmarshaler(reflect.TypeFor[*lazyPod](), format.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			b.Run(name+"/"+what, func(b *testing.B) {
 				b.ReportAllocs()
 				var pod *lazyPod
 				for i := range b.N {
-					if err := read(pods[i%len(pods)].Bytes(), &pod); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, read(pods[i%len(pods)].Bytes(), &pod))
 				}
 			})
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 )
@@ -45,9 +46,7 @@ func objectTypes(t testing.TB) (types []reflect.Type) {
 func decoderOf(t testing.TB, typ reflect.Type) func(object []byte, into any) error {
 	t.Helper()
 	decode, err := listwatch.Protobuf.Unmarshaler(typ, format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return decode
 }
 
@@ -78,9 +77,7 @@ func TestEveryTypeOfTheAPI(t *testing.T) {
 			obj := reflect.New(typ)
 			fill(dice, obj.Elem(), 0)
 			message, err := obj.Interface().(generated).Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			compareWithGenerated(t, decode, typ, message)
 			for range 20 {
 				damage(dice, decode, t, typ, message)
@@ -125,9 +122,7 @@ func TestRealPodsInProtobuf(t *testing.T) {
 	want := make([]*corev1.Pod, len(pods.Items))
 	for i := range pods.Items {
 		message, err := pods.Items[i].Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want[i] = compareWithGenerated(t, decode, typ, message).(*corev1.Pod)
 		for range 20 {
 			damage(dice, decode, t, typ, message)

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -144,9 +145,7 @@ func (d *deployment) podIsAdmitted() {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(text)
 }
 
@@ -182,9 +181,9 @@ func (d *deployment) kubeconfig(account string) string {
 	d.Helper()
 	dir := d.TempDir()
 	token := filepath.Join(dir, "token")
-	must(d.T, os.WriteFile(token, []byte(strings.TrimSpace(d.kubectl("", "create", "token", account, "-n", d.namespace))), 0o600))
+	must.OK(d.T, os.WriteFile(token, []byte(strings.TrimSpace(d.kubectl("", "create", "token", account, "-n", d.namespace))), 0o600))
 	path := filepath.Join(dir, "kubeconfig")
-	must(d.T, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
+	must.OK(d.T, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: pod
 clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}]
@@ -192,13 +191,6 @@ users: [{name: u, user: {tokenFile: %q}}]
 contexts: [{name: pod, context: {cluster: c, user: u, namespace: %q}}]
 `, d.cluster.Access().URL, d.cluster.Access().CAFile, token, d.namespace), 0o600))
 	return path
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // mirrorRuns runs the container's command: it synchronizes, follows, answers the probes,
@@ -250,12 +242,12 @@ func (d *deployment) ask(c *command.Command, path string) (code int, body string
 		return ok
 	})
 	req, err := http.NewRequestWithContext(d.Context(), http.MethodGet, url+path, http.NoBody)
-	must(d.T, err)
+	must.OK(d.T, err)
 	resp, err := http.DefaultClient.Do(req)
-	must(d.T, err)
+	must.OK(d.T, err)
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
-	must(d.T, err)
+	must.OK(d.T, err)
 	return resp.StatusCode, string(all)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -46,8 +47,8 @@ func TestOperator(t *testing.T) {
 	shop("corner.shop", "8080")
 	described("corner.shop", "must not contain dots")
 
-	must(t, first.Process.Signal(os.Interrupt))
-	must(t, first.Wait())
+	must.OK(t, first.Process.Signal(os.Interrupt))
+	must.OK(t, first.Wait())
 	shop("bakery", "9090")
 	described("bakery", "sells on port 9090")
 	if port := d.kubectl("", "get", "service", "bakery", "-n", "town", "-o", "jsonpath={.spec.ports[*].targetPort}"); port != "9090" {
@@ -64,7 +65,7 @@ func (d *deployment) replica(program string) *exec.Cmd {
 	d.Helper()
 	cmd := exec.CommandContext(d.Context(), program, "--probes", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig(d.template().Spec.ServiceAccountName))
-	must(d.T, cmd.Start())
+	must.OK(d.T, cmd.Start())
 	d.Cleanup(func() { _ = cmd.Wait() }) // it was killed
 	return cmd
 }

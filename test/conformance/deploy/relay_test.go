@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -27,7 +28,7 @@ func TestRelaysAreAlike(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "deploy", name))
-		must(t, err)
+		must.OK(t, err)
 		_, rest, _ := strings.Cut(string(text), "\napiVersion:")
 		return rest
 	}
@@ -41,8 +42,8 @@ func TestRelaysAreAlike(t *testing.T) {
 	docs := strings.Split(read("relay-daemonset.yaml"), "\n---\n")
 	var set appsv1.DaemonSet
 	var service corev1.Service
-	must(t, yaml.UnmarshalStrict([]byte(docs[len(docs)-2]), &set))
-	must(t, yaml.UnmarshalStrict([]byte(docs[len(docs)-1]), &service))
+	must.OK(t, yaml.UnmarshalStrict([]byte(docs[len(docs)-2]), &set))
+	must.OK(t, yaml.UnmarshalStrict([]byte(docs[len(docs)-1]), &service))
 	if service.Spec.InternalTrafficPolicy == nil || *service.Spec.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		t.Error("the Service leads to other nodes")
 	}
@@ -78,7 +79,7 @@ func (d *deployment) relayServes(kind string) {
 	spec := set.Spec.Template.Spec
 	volumes := d.TempDir()
 	d.certificate(filepath.Join(volumes, "tls"))
-	must(d.T, os.Mkdir(filepath.Join(volumes, "window"), 0o700))
+	must.OK(d.T, os.Mkdir(filepath.Join(volumes, "window"), 0o700))
 	args := append(slices.Clone(spec.Containers[0].Args), "--kubeconfig", d.kubeconfig(spec.ServiceAccountName))
 	for i := range args {
 		args[i] = strings.NewReplacer("=:8443", "=127.0.0.1:0", "=/tls", "="+volumes+"/tls", "=/window", "="+volumes+"/window").Replace(args[i])
@@ -98,7 +99,7 @@ func (d *deployment) relayServes(kind string) {
 	d.kubectl("", "create", "rolebinding", "agent", "--role=agent", "--serviceaccount=shop:agent", "-n", "shop")
 	token := strings.TrimSpace(d.kubectl("", "create", "token", "agent", "-n", "shop"))
 	program, err := cluster.FindProgram("kubectl")
-	must(d.T, err)
+	must.OK(d.T, err)
 	through := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(d.Context(), program, append(args, "--server", url, "--insecure-skip-tls-verify", "--token", token, "--kubeconfig", os.DevNull)...)
 		cmd.Env = append(os.Environ(), "HOME="+d.TempDir())
@@ -142,9 +143,9 @@ func (d *deployment) certificate(dir string) {
 	server.Close()
 	cert := server.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
-	must(d.T, err)
-	must(d.T, os.Mkdir(dir, 0o700))
+	must.OK(d.T, err)
+	must.OK(d.T, os.Mkdir(dir, 0o700))
 	for name, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: cert.Certificate[0]}, "tls.key": {Type: "PRIVATE KEY", Bytes: key}} {
-		must(d.T, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
+		must.OK(d.T, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/command"
 )
 
@@ -80,7 +81,7 @@ func (d *deployment) eachVerbIsNeeded() {
 func (d *deployment) setRules(rules []rbacv1.PolicyRule) {
 	d.Helper()
 	patch, err := json.Marshal(map[string]any{"rules": rules})
-	must(d.T, err)
+	must.OK(d.T, err)
 	d.kubectl("", "patch", d.role(), "relist", "-n", d.namespace, "--type", "merge", "-p", string(patch))
 }
 
@@ -104,7 +105,7 @@ func (d *deployment) fails(verb string) {
 		LastError string
 	}
 	_, body := d.ask(m.Command, "/status")
-	must(d.T, json.Unmarshal([]byte(body), &status))
+	must.OK(d.T, json.Unmarshal([]byte(body), &status))
 	if !status.Synced || status.State != "waiting" || !strings.Contains(status.LastError, want) {
 		d.Errorf("without the right to %s, the status is %s; want it to say %s", verb, body, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -19,20 +20,14 @@ func TestMain(m *testing.M) { command.Main(m) }
 // kubectl finds relist under the names of a plugin, runs it, and asks it for completions.
 func TestRelistIsAPluginOfKubectl(t *testing.T) {
 	kubectl, err := cluster.FindProgram("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"kubectl-relist", "kubectl_complete-relist"} {
-		if err := os.Symlink(command.Path(t), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(command.Path(t), filepath.Join(dir, name)))
 	}
 	server := apitest.New(apitest.Options{})
 	listener, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer server.Close()
 	for _, name := range []string{"a", "b"} {
 		if _, err := server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "default", "name": name}}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -12,9 +13,7 @@ func apitestShell(t *testing.T) *shell {
 	t.Helper()
 	s := apitest.New(apitest.Options{})
 	listener, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -29,9 +30,7 @@ type shell struct {
 func newShell(t *testing.T, connect ...string) *shell {
 	t.Helper()
 	path, err := cluster.FindProgram("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return &shell{kubectl: path, home: t.TempDir(), connect: connect}
 }
 
@@ -95,16 +94,10 @@ func (s *shell) start(t *testing.T, args ...string) *process {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &process{cmd: s.command(ctx, "", args), lines: make(chan string), problems: new(strings.Builder)}
 	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	problems, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, r.cmd.Start())
 	go func() {
 		defer close(r.lines)
 		defer func() { _, _ = io.Copy(r.problems, problems) }() // it is short, and does not fill the pipe

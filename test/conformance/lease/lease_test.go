@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/internal/child"
 )
@@ -53,13 +54,9 @@ type journal struct {
 func newJournal(t *testing.T, c *cluster.Cluster) *journal {
 	t.Helper()
 	client, err := c.Access().HTTPClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	to, err := url.Parse(c.Access().URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	j := &journal{more: make(chan struct{})}
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Transport:     client.Transport,
@@ -143,9 +140,7 @@ func program(t *testing.T, server string) *exec.Cmd {
 	if testing.Verbose() {
 		cmd.Stderr = os.Stderr
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
@@ -174,9 +169,7 @@ func takeovers(t *testing.T, gate bool) (late int) {
 	for i := range keys {
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d"},"data":{"n":"0"}}`, i)
 		resp, err := http.Post(j.url+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(body)) //nolint:noctx // the test ends with the server
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		resp.Body.Close()
 	}
 	suffix := ""
@@ -197,9 +190,7 @@ func takeovers(t *testing.T, gate bool) (late int) {
 		if gate && round%2 == 0 {
 			signal = syscall.SIGKILL
 		}
-		if err := proc.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, proc.Process.Signal(signal))
 		took, from := j.await(t, at, func(w write) bool { return w.lease && w.process != leader.process })
 		leader, at = j.await(t, from, func(w write) bool { return !w.lease && w.process == took.process })
 		taken, worked = append(taken, took.done.Sub(before)), append(worked, leader.done.Sub(before))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -26,7 +27,7 @@ func TestMemory(t *testing.T) {
 	s := apitest.New(apitest.Options{})
 	fillPods(t, s)
 	listener, err := s.Listen("127.0.0.1:0")
-	must(t, err)
+	must.OK(t, err)
 	defer s.Close()
 
 	for i, output := range []string{"none", "json"} {
@@ -35,7 +36,7 @@ func TestMemory(t *testing.T) {
 		awaitWatches(t, s, i+1)
 		idle(t, pid)
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		must(t, err)
+		must.OK(t, err)
 		resident, peak := field(t, status, "VmRSS"), field(t, status, "VmHWM")
 		t.Logf("-o %s: %d pods: RSS after sync %d MB, peak %d MB, ratio %.2f, %.2f s of CPU",
 			output, pods, resident>>10, peak>>10, float64(peak)/float64(resident), cpu(t, pid).Seconds())
@@ -53,7 +54,7 @@ func awaitWatches(t *testing.T, s *apitest.Server, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	must(t, s.WaitForWatches(ctx, "pods", n))
+	must.OK(t, s.WaitForWatches(ctx, "pods", n))
 }
 
 // idle waits until a process that has read its list does nothing any more.
@@ -76,13 +77,13 @@ func idle(t *testing.T, pid int) {
 func cpu(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	must(t, err)
+	must.OK(t, err)
 	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may have spaces
 	fields := strings.Fields(rest)
 	var ticks int
 	for _, f := range fields[11:13] { // utime and stime
 		n, err := strconv.Atoi(f)
-		must(t, err)
+		must.OK(t, err)
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
@@ -94,13 +95,13 @@ func fillPods(t *testing.T, s *apitest.Server) {
 	items := podlist.Items(t)
 	for i := range pods {
 		var pod map[string]any
-		must(t, json.Unmarshal(items[i%len(items)], &pod))
+		must.OK(t, json.Unmarshal(items[i%len(items)], &pod))
 		metadata := pod["metadata"].(map[string]any)
 		metadata["name"] = fmt.Sprintf("%s-%05d", metadata["name"], i)
 		delete(metadata, "uid")
 		delete(metadata, "resourceVersion")
 		_, err := s.Create("pods", pod)
-		must(t, err)
+		must.OK(t, err)
 	}
 }
 
@@ -110,7 +111,7 @@ func field(t *testing.T, status []byte, name string) int {
 	for l := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(l, name+":"); ok {
 			n, err := strconv.Atoi(strings.Fields(value)[0])
-			must(t, err)
+			must.OK(t, err)
 			return n
 		}
 	}

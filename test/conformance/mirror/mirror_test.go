@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
@@ -50,7 +51,7 @@ func TestMirror(t *testing.T) {
 	stop := w.churn()
 	for outage := range outages {
 		w.someWrites()
-		must(t, c.KillAPIServer())
+		must.OK(t, c.KillAPIServer())
 		lists := map[[2]string]int{}
 		for pair, m := range mirrors {
 			m.AwaitLines(fmt.Sprintf("%v: the end of the watch", pair), func(lines []command.Line) bool { return !watching(lines) })
@@ -61,11 +62,11 @@ func TestMirror(t *testing.T) {
 			for range vanished {
 				n := w.unseen(len(unseen))
 				unseen[n.String()] = true
-				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.namespace, n.name))
+				must.OK(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.namespace, n.name))
 			}
-			must(t, c.Compact(t.Context()))
+			must.OK(t, c.Compact(t.Context()))
 		}
-		must(t, c.StartAPIServer(t.Context()))
+		must.OK(t, c.StartAPIServer(t.Context()))
 		for pair, m := range mirrors {
 			if forgets {
 				m.AwaitLines(fmt.Sprintf("%v: a list after the outage", pair), func(lines []command.Line) bool {
@@ -107,11 +108,4 @@ func watching(lines []command.Line) bool {
 		}
 	}
 	return false
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -51,9 +52,7 @@ func newWorld(t testing.TB, config *rest.Config) *world {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // protobuf is not for every server here
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return &world{t: t, client: client}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // root is that of the module that is broken.
@@ -30,13 +32,9 @@ func Overlay(t testing.TB, dir string, edits ...Edit) string {
 	temporary := t.TempDir()
 	mutant := filepath.Join(temporary, filepath.Base(path))
 	spec, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	name := filepath.Join(temporary, "overlay.json")
-	if err := errors.Join(os.WriteFile(mutant, []byte(text), 0o666), os.WriteFile(name, spec, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.WriteFile(mutant, []byte(text), 0o666), os.WriteFile(name, spec, 0o666)))
 	return name
 }
 
@@ -44,17 +42,13 @@ func Overlay(t testing.TB, dir string, edits ...Edit) string {
 func source(t testing.TB, dir, part string) (path, text string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if !strings.Contains(string(src), part) {
 			continue
 		}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 const smallest = "examples/smallest"
@@ -92,9 +94,7 @@ func TestSmallest(t *testing.T) {
 	put := func(text string) {
 		name := filepath.Join(dir, fmt.Sprintf("%d.go", len(overlay)))
 		place, err := filepath.Abs(filepath.Join(root, smallest, "mutants", filepath.Base(name)))
-		if err := errors.Join(err, os.WriteFile(name, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(err, os.WriteFile(name, []byte(text), 0o666)))
 		overlay[place] = name
 	}
 	plays, control := "", len(ofSmallest)
@@ -132,22 +132,16 @@ func play(i int, program trace.Program, name string) {
 `)
 	spec, err := json.Marshal(map[string]any{"Replace": overlay})
 	name := filepath.Join(dir, "overlay.json")
-	if err := errors.Join(err, os.WriteFile(name, spec, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, os.WriteFile(name, spec, 0o666)))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	program = filepath.Join(dir, "mutants")
 	build := exec.CommandContext(ctx, "go", "build", "-gcflags=-l -N", "-overlay="+name, "-o", program, "./"+smallest+"/mutants")
 	play := exec.CommandContext(ctx, program) // not by go run, whose child ctx does not kill
 	build.Dir, play.Dir, build.Stderr, play.Stderr = root, root, os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, build.Run())
 	out, err := play.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	noticed := strings.Fields(string(out))
 	if slices.Contains(noticed, fmt.Sprint(control)) {
 		t.Error("a trace notices the copy that leaves nothing out")

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -76,10 +77,10 @@ func followOver[T object.Object](
 ) *replica[T] {
 	t.Helper()
 	client, err := transport.NewClient(config)
-	must(t, err)
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	lw, err := listwatch.New(client, resource, of)
-	must(t, err)
+	must.OK(t, err)
 
 	r := &replica[T]{t: t, begun: time.Now(), store: store.New(store.Options[T]{}), more: make(chan struct{})}
 	r.queue = deltafifo.New(deltafifo.Options[T]{Known: r.store})
@@ -211,11 +212,4 @@ func count(history []step, kind, word string) int {
 		}
 	}
 	return n
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
@@ -40,7 +41,7 @@ func TestRestoredAtTenMoments(t *testing.T) {
 	w.do("create", busy...)
 
 	server, err := c.Access().HTTPClient()
-	must(t, err)
+	must.OK(t, err)
 	t.Cleanup(server.CloseIdleConnections)
 	between := &line{next: server.Transport}
 	r := followOver(t, transport.Config{
@@ -52,14 +53,14 @@ func TestRestoredAtTenMoments(t *testing.T) {
 		t.Run(fmt.Sprintf("%d, API server started again: %t", i, restart), func(t *testing.T) {
 			w := w.of(t)
 			backup := filepath.Join(t.TempDir(), "backup")
-			withoutEtcd(t, c, func() { must(t, c.SaveEtcd(backup)) })
+			withoutEtcd(t, c, func() { must.OK(t, c.SaveEtcd(backup)) })
 			w.do("update", some(random, busy)...)
 			w.do("create", fmt.Sprintf("lost-%d", i))
 			w.do("update", mark)
 			known := w.version()
 			r.await("the update of "+mark, func([]step) bool { return r.held()[key(mark)] == w.state()[key(mark)] })
 			if !restart {
-				must(t, r.source.Relist(t.Context()))
+				must.OK(t, r.source.Relist(t.Context()))
 			}
 			// Any moment is good once the watch has been open for 10 s: the backoff of the copy
 			// starts afresh then, and does not grow from one backup to the next.
@@ -67,9 +68,9 @@ func TestRestoredAtTenMoments(t *testing.T) {
 			before, _ := r.steps()
 
 			if restart {
-				withoutServer(t, c, func() { must(t, c.RestoreEtcd(backup)) })
+				withoutServer(t, c, func() { must.OK(t, c.RestoreEtcd(backup)) })
 			} else {
-				withoutEtcd(t, c, func() { must(t, c.RestoreEtcd(backup)) })
+				withoutEtcd(t, c, func() { must.OK(t, c.RestoreEtcd(backup)) })
 				between.closeWatches() // the copy's watch ends, and it asks what there is
 				r.await("that the API server has to be started again", func(all []step) bool {
 					return slices.ContainsFunc(all[len(before):], func(s step) bool {
@@ -104,17 +105,17 @@ func some(random *rand.Rand, names []string) []string {
 // withoutEtcd does something while etcd does not run. The API server stays up.
 func withoutEtcd(t *testing.T, c *cluster.Cluster, do func()) {
 	t.Helper()
-	must(t, c.StopEtcd())
+	must.OK(t, c.StopEtcd())
 	do()
-	must(t, c.StartEtcd(t.Context()))
+	must.OK(t, c.StartEtcd(t.Context()))
 }
 
 // withoutServer does something while neither the API server nor etcd runs.
 func withoutServer(t *testing.T, c *cluster.Cluster, do func()) {
 	t.Helper()
-	must(t, c.KillAPIServer())
-	must(t, c.StopEtcd())
+	must.OK(t, c.KillAPIServer())
+	must.OK(t, c.StopEtcd())
 	do()
-	must(t, c.StartEtcd(t.Context()))
-	must(t, c.StartAPIServer(t.Context()))
+	must.OK(t, c.StartEtcd(t.Context()))
+	must.OK(t, c.StartAPIServer(t.Context()))
 }

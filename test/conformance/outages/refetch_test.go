@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -140,7 +141,7 @@ func repair[T object.Object](encoding listwatch.Encoding) func(*testing.T, *worl
 		first := w.putOf(f).GetResourceVersion()
 		var refuses atomic.Bool
 		server, err := w.cluster.Access().HTTPClient()
-		must(t, err)
+		must.OK(t, err)
 		t.Cleanup(server.CloseIdleConnections)
 		between := &line{next: server.Transport}
 		r := followOver(t, transport.Config{
@@ -165,7 +166,7 @@ func repair[T object.Object](encoding listwatch.Encoding) func(*testing.T, *worl
 		r.await("version "+version, func([]step) bool { return r.held()[f.key()].ResourceVersion == version })
 
 		want, err := url.ParseQuery(escape(f.query))
-		must(t, err)
+		must.OK(t, err)
 		refetched := 0
 		for i, req := range between.sent() {
 			switch {
@@ -232,6 +233,6 @@ func (w *world) putOf(f refetch) *unstructured.Unstructured {
 		now.SetAnnotations(obj.GetAnnotations())
 		obj, err = of.Update(w.t.Context(), now, metav1.UpdateOptions{})
 	}
-	must(w.t, err)
+	must.OK(w.t, err)
 	return obj
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -67,17 +68,17 @@ func TestUndecodableObject(t *testing.T) {
 	})
 
 	t.Run("in a list, too", func(t *testing.T) {
-		must(t, c.KillAPIServer())
-		must(t, c.StartAPIServer(t.Context()))
-		must(t, r.source.Relist(t.Context()))
+		must.OK(t, c.KillAPIServer())
+		must.OK(t, c.StartAPIServer(t.Context()))
+		must.OK(t, r.source.Relist(t.Context()))
 		r.awaitQuarantine(bad...)
 		r.checkBeside(w, before)
 	})
 
 	t.Run("repaired and deleted", func(t *testing.T) {
 		w.putWidget("repaired", 3)
-		must(t, w.objects().Delete(t.Context(), "deleted", metav1.DeleteOptions{}))
-		must(t, w.objects().Delete(t.Context(), "never-good", metav1.DeleteOptions{}))
+		must.OK(t, w.objects().Delete(t.Context(), "deleted", metav1.DeleteOptions{}))
+		must.OK(t, w.objects().Delete(t.Context(), "never-good", metav1.DeleteOptions{}))
 		r.converge(w)
 		r.awaitQuarantine()
 		history, _ := r.steps()
@@ -157,6 +158,6 @@ func (w *world) putWidget(name string, size any) *unstructured.Unstructured {
 		"spec":       map[string]any{"size": size},
 	}}
 	obj, err := w.objects().Apply(w.t.Context(), name, obj, metav1.ApplyOptions{FieldManager: "outages", Force: true})
-	must(w.t, err)
+	must.OK(w.t, err)
 	return obj
 }

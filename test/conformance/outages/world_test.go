@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -40,7 +41,7 @@ func (w *world) clientOf(user string) dynamic.Interface {
 	config := w.cluster.Access().ClientGo()
 	config.Impersonate.UserName = user
 	client, err := dynamic.NewForConfig(config)
-	must(w.t, err)
+	must.OK(w.t, err)
 	return client
 }
 
@@ -59,7 +60,7 @@ func (w *world) create(resource schema.GroupVersionResource, object map[string]a
 		of = w.client.Resource(resource).Namespace(metav1.NamespaceDefault)
 	}
 	_, err := of.Create(w.t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 }
 
 func (w *world) objects() dynamic.ResourceInterface {
@@ -136,7 +137,7 @@ func key(name string) string { return metav1.NamespaceDefault + "/" + name }
 func (w *world) state() cluster.State {
 	w.t.Helper()
 	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 	state := cluster.State{}
 	for i := range list.Items {
 		obj := &list.Items[i]
@@ -149,6 +150,6 @@ func (w *world) state() cluster.State {
 func (w *world) version() string {
 	w.t.Helper()
 	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{Limit: 1})
-	must(w.t, err)
+	must.OK(w.t, err)
 	return list.GetResourceVersion()
 }

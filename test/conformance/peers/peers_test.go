@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/chart"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // What needs Go alone is measured in CI by a few faults that are soon over.
@@ -19,9 +20,7 @@ func TestGoClientsRecover(t *testing.T) {
 		home: ".", peers: "relist,client-go", faults: "start-refused,end,reset,garbage,http-410,undecodable-20s,refused-10s",
 		runs: 1, parallel: 8, out: filepath.Join(t.TempDir(), "results"),
 	}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if want := 3 * 7; len(results) != want {
 		t.Errorf("%d results, want %d", len(results), want)
 	}
@@ -57,9 +56,7 @@ func TestServerKnowsFaults(t *testing.T) {
 // The page has each fault and each client, by the name that the driver gives it.
 func TestPageIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, f := range faults {
 		if !strings.Contains(string(text), "\n| `"+f.name+"` | "+f.what+" | "+f.user+" |\n") {
 			t.Errorf("the page lacks the fault %s, %q: run with -render FILE -update", f.name, f.what)
@@ -79,13 +76,9 @@ func TestPageIsUpToDate(t *testing.T) {
 // The picture shows the table of the page.
 func TestPictureIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	drawn, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !bytes.Equal(drawn, drawSeconds(string(text))) {
 		t.Errorf("%s does not show the table of %s: run with -render FILE -update", picture, page)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/command"
 )
 
@@ -47,7 +48,7 @@ func (r *recorder) interrupt() string {
 	r.t.Helper()
 	r.Interrupt()
 	text, err := os.ReadFile(r.file)
-	must(r.t, err)
+	must.OK(r.t, err)
 	return string(text)
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -54,13 +55,13 @@ func TestRecord(t *testing.T) {
 	w.create("ledger-4")
 	all("< ADDED ledger-4@")
 
-	must(t, c.KillAPIServer())
+	must.OK(t, c.KillAPIServer())
 	for _, resource := range []string{"configmaps", "secrets"} {
-		must(t, c.DeleteStored(context.WithoutCancel(t.Context()), resource, "default", "ledger-3"))
+		must.OK(t, c.DeleteStored(context.WithoutCancel(t.Context()), resource, "default", "ledger-3"))
 	}
 	compact(t, c)
 	all("< refuse")
-	must(t, c.StartAPIServer(t.Context()))
+	must.OK(t, c.StartAPIServer(t.Context()))
 	all("410 Expired", "< 200 list", "< 200 watch")
 	w.update("ledger-0")
 	all("< MODIFIED ledger-0@")
@@ -95,7 +96,7 @@ func TestRecord(t *testing.T) {
 
 func compact(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	must(t, c.Compact(t.Context()))
+	must.OK(t, c.Compact(t.Context()))
 }
 
 // writer writes a ConfigMap and a Secret of each name.
@@ -107,7 +108,7 @@ type writer struct {
 func newWriter(t *testing.T, c *cluster.Cluster) *writer {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Access().ClientGo())
-	must(t, err)
+	must.OK(t, err)
 	return &writer{t, client}
 }
 
@@ -118,29 +119,22 @@ func (w *writer) meta(name string) metav1.ObjectMeta {
 func (w *writer) create(name string) {
 	w.t.Helper()
 	_, err := w.client.CoreV1().ConfigMaps("default").Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: w.meta(name)}, metav1.CreateOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 	_, err = w.client.CoreV1().Secrets("default").Create(w.t.Context(), &corev1.Secret{ObjectMeta: w.meta(name)}, metav1.CreateOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 }
 
 func (w *writer) update(name string) {
 	w.t.Helper()
 	data := map[string]string{"password": "hunter2"}
 	_, err := w.client.CoreV1().ConfigMaps("default").Update(w.t.Context(), &corev1.ConfigMap{ObjectMeta: w.meta(name), Data: data}, metav1.UpdateOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 	_, err = w.client.CoreV1().Secrets("default").Update(w.t.Context(), &corev1.Secret{ObjectMeta: w.meta(name), StringData: data}, metav1.UpdateOptions{})
-	must(w.t, err)
+	must.OK(w.t, err)
 }
 
 func (w *writer) remove(name string) {
 	w.t.Helper()
-	must(w.t, w.client.CoreV1().ConfigMaps("default").Delete(w.t.Context(), name, metav1.DeleteOptions{}))
-	must(w.t, w.client.CoreV1().Secrets("default").Delete(w.t.Context(), name, metav1.DeleteOptions{}))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(w.t, w.client.CoreV1().ConfigMaps("default").Delete(w.t.Context(), name, metav1.DeleteOptions{}))
+	must.OK(w.t, w.client.CoreV1().Secrets("default").Delete(w.t.Context(), name, metav1.DeleteOptions{}))
 }

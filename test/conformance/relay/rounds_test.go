@@ -26,6 +26,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -101,9 +102,7 @@ func newWorld(t *testing.T) *world {
 		w.requests = append(w.requests, l.UserAgent+" "+l.URI)
 	}})
 	listener, err := w.server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	for range 20 {
 		w.write()
@@ -122,9 +121,7 @@ func newWorld(t *testing.T) *world {
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
@@ -409,9 +406,7 @@ func (w *world) lists() (n int) {
 func clientGo(t *testing.T, config *rest.Config) cache.Store {
 	t.Helper()
 	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	informer := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(configMaps).Informer()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
@@ -44,9 +45,7 @@ func newWorld(t *testing.T, gate bool) *world {
 	t.Helper()
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{fmt.Sprintf("--feature-gates=ShardedListAndWatch=%v", gate)}})
 	client, err := dynamic.NewForConfig(c.Access().ClientGo())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return &world{T: t, cluster: c, objects: client.Resource(configMaps).Namespace("default"), changed: make(chan struct{}, 1)}
 }
 
@@ -135,9 +134,7 @@ func (w *world) split(objects int) {
 func shard(t *testing.T, index, count int) string {
 	t.Helper()
 	selector, err := listwatch.Shard(index, count)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return selector
 }
 
@@ -158,9 +155,7 @@ func TestThreeReplicas(t *testing.T) {
 	w.create(60, 90)
 	w.split(90)
 	for i := range 10 {
-		if err := w.objects.Delete(t.Context(), fmt.Sprintf("c%d", 8*i), metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.objects.Delete(t.Context(), fmt.Sprintf("c%d", 8*i), metav1.DeleteOptions{}))
 	}
 	w.split(80)
 }
@@ -178,9 +173,7 @@ func TestWithoutTheGate(t *testing.T) {
 	events, err := resource.Watch(t.Context(), metav1.ListOptions{
 		SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer events.Close()
 	for err == nil {
 		var event source.Event[*metadata]

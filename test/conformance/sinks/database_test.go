@@ -18,6 +18,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
@@ -101,37 +102,37 @@ func (f sqliteFile) read(t *testing.T) (c contents) {
 		return c
 	}
 	conn, err := sqlite.OpenReader(f.path)
-	must(t, err)
+	must.OK(t, err)
 	defer conn.Close()
-	must(t, each(conn.Conn, "BEGIN", nil))
-	must(t, each(conn.Conn, "PRAGMA integrity_check", func(s *driver.Stmt) {
+	must.OK(t, each(conn.Conn, "BEGIN", nil))
+	must.OK(t, each(conn.Conn, "PRAGMA integrity_check", func(s *driver.Stmt) {
 		if found := s.ColumnText(0); found != "ok" {
 			t.Errorf("%s is damaged: %s", f.path, found)
 		}
 	}))
 	tables := map[string]bool{}
-	must(t, each(conn.Conn, "SELECT name FROM sqlite_schema", func(s *driver.Stmt) { tables[s.ColumnText(0)] = true }))
+	must.OK(t, each(conn.Conn, "SELECT name FROM sqlite_schema", func(s *driver.Stmt) { tables[s.ColumnText(0)] = true }))
 	if !tables["configmaps"] {
 		return c
 	}
-	must(t, each(conn.Conn, "SELECT epoch, version, state FROM relist_state WHERE state <> ''", func(s *driver.Stmt) {
+	must.OK(t, each(conn.Conn, "SELECT epoch, version, state FROM relist_state WHERE state <> ''", func(s *driver.Stmt) {
 		c.opened = true
-		must(t, json.Unmarshal([]byte(s.ColumnText(2)), &c.state))
+		must.OK(t, json.Unmarshal([]byte(s.ColumnText(2)), &c.state))
 		c.state.Epoch, c.state.Point.Version = s.ColumnInt64(0), s.ColumnText(1)
 	}))
 	c.rows = map[string]object{}
-	must(t, each(conn.Conn, "SELECT key, uid, resource_version, object FROM configmaps", func(s *driver.Stmt) {
+	must.OK(t, each(conn.Conn, "SELECT key, uid, resource_version, object FROM configmaps", func(s *driver.Stmt) {
 		c.rows[s.ColumnText(0)] = object{uid: s.ColumnText(1), version: s.ColumnText(2), json: []byte(s.ColumnText(3))}
 	}))
 	if tables["configmaps_history"] {
-		must(t, each(conn.Conn, "SELECT key, uid, resource_version, from_time, to_time, to_version, ended FROM configmaps_history ORDER BY key, from_time, to_time IS NULL, to_time, rowid",
+		must.OK(t, each(conn.Conn, "SELECT key, uid, resource_version, from_time, to_time, to_version, ended FROM configmaps_history ORDER BY key, from_time, to_time IS NULL, to_time, rowid",
 			func(s *driver.Stmt) {
 				c.states = append(c.states, interval{
 					s.ColumnText(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnText(5), s.ColumnText(6),
 				})
 			}))
 	}
-	must(t, each(conn.Conn, "SELECT kind, from_version, to_version, from_time, to_time FROM relist_gaps", func(s *driver.Stmt) {
+	must.OK(t, each(conn.Conn, "SELECT kind, from_version, to_version, from_time, to_time FROM relist_gaps", func(s *driver.Stmt) {
 		c.gaps = append(c.gaps, gap{s.ColumnText(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4)})
 	}))
 	return c
@@ -147,7 +148,7 @@ var shared struct {
 func sharedPostgres(t *testing.T) *pgserver.Server {
 	t.Helper()
 	shared.once.Do(func() { shared.server, shared.err = newPostgres() })
-	must(t, shared.err)
+	must.OK(t, shared.err)
 	return shared.server
 }
 
@@ -155,8 +156,8 @@ func sharedPostgres(t *testing.T) *pgserver.Server {
 func ownPostgres(t *testing.T) *pgserver.Server {
 	t.Helper()
 	server, err := newPostgres()
-	must(t, err)
-	t.Cleanup(func() { must(t, server.Remove()) })
+	must.OK(t, err)
+	t.Cleanup(func() { must.OK(t, server.Remove()) })
 	return server
 }
 
@@ -187,7 +188,7 @@ func (p postgresSchema) wipe(t *testing.T) { p.change(t, "DROP SCHEMA IF EXISTS 
 func (p postgresSchema) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.server.URL("postgres", nil))
-	must(t, err)
+	must.OK(t, err)
 	return conn
 }
 
@@ -196,7 +197,7 @@ func (p postgresSchema) change(t *testing.T, sql string) {
 	conn := p.connect(t)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	_, err := conn.Exec(t.Context(), sql)
-	must(t, err)
+	must.OK(t, err)
 }
 
 func (p postgresSchema) read(t *testing.T) (c contents) {
@@ -205,36 +206,36 @@ func (p postgresSchema) read(t *testing.T) (c contents) {
 	conn := p.connect(t)
 	defer conn.Close(context.WithoutCancel(ctx))
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	must(t, err)
+	must.OK(t, err)
 	tables := map[string]bool{}
 	var name string
 	rows, err := tx.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = $1", p.schema)
-	must(t, err)
+	must.OK(t, err)
 	_, err = pgx.ForEachRow(rows, []any{&name}, func() error { tables[name] = true; return nil })
-	must(t, err)
+	must.OK(t, err)
 	if !tables["configmaps"] {
 		return c
 	}
 	var epoch int64
 	var version, state string
 	rows, err = tx.Query(ctx, "SELECT epoch, version, state::text FROM "+p.schema+".relist_state")
-	must(t, err)
+	must.OK(t, err)
 	_, err = pgx.ForEachRow(rows, []any{&epoch, &version, &state}, func() error {
 		c.opened = true
 		err := json.Unmarshal([]byte(state), &c.state)
 		c.state.Epoch, c.state.Point.Version = epoch, version
 		return err
 	})
-	must(t, err)
+	must.OK(t, err)
 	c.rows = map[string]object{}
 	var key, uid, text string
 	rows, err = tx.Query(ctx, "SELECT key, uid, resource_version, object::text FROM "+p.schema+".configmaps")
-	must(t, err)
+	must.OK(t, err)
 	_, err = pgx.ForEachRow(rows, []any{&key, &uid, &version, &text}, func() error {
 		c.rows[key] = object{uid: uid, version: version, json: []byte(text)}
 		return nil
 	})
-	must(t, err)
+	must.OK(t, err)
 	at := func(column string) string {
 		return "coalesce(to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), '')"
 	}
@@ -242,21 +243,21 @@ func (p postgresSchema) read(t *testing.T) (c contents) {
 		var i interval
 		rows, err = tx.Query(ctx, "SELECT key, uid, resource_version, "+at("from_time")+", "+at("to_time")+", coalesce(to_version, ''), coalesce(ended, '') FROM "+
 			p.schema+".configmaps_history ORDER BY key, from_time, to_time NULLS LAST, ctid")
-		must(t, err)
+		must.OK(t, err)
 		_, err = pgx.ForEachRow(rows, []any{&i.key, &i.uid, &i.version, &i.from, &i.to, &i.end, &i.ended}, func() error {
 			c.states = append(c.states, i)
 			return nil
 		})
-		must(t, err)
+		must.OK(t, err)
 	}
 	var g gap
 	rows, err = tx.Query(ctx, "SELECT kind, from_version, coalesce(to_version, ''), "+at("from_time")+", "+at("to_time")+" FROM "+p.schema+".relist_gaps")
-	must(t, err)
+	must.OK(t, err)
 	_, err = pgx.ForEachRow(rows, []any{&g.kind, &g.fromVersion, &g.toVersion, &g.from, &g.to}, func() error {
 		c.gaps = append(c.gaps, g)
 		return nil
 	})
-	must(t, err)
+	must.OK(t, err)
 	return c
 }
 
@@ -296,10 +297,3 @@ func newDatabase(t *testing.T, kind string) database {
 }
 
 var kinds = []string{"sqlite", "postgres"}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/internal/child"
 )
 
@@ -33,9 +34,9 @@ func TestFull(t *testing.T) {
 		t.Parallel()
 		server := ownPostgres(t)
 		testFull(t, postgresSchema{server, "little"}, func(_ *program, size uint64) {
-			must(t, server.Stop())
+			must.OK(t, server.Stop())
 			server.MaxFile = size
-			must(t, server.Start())
+			must.OK(t, server.Start())
 		})
 	})
 }
@@ -44,9 +45,9 @@ func TestFull(t *testing.T) {
 func limitFiles(p *program, size uint64) {
 	p.t.Helper()
 	var limit unix.Rlimit
-	must(p.t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &limit))
+	must.OK(p.t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &limit))
 	limit.Cur = min(size, limit.Max)
-	must(p.t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+	must.OK(p.t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 }
 
 // mayMount is set in the environment of a process of this test that has namespaces of its own,
@@ -65,21 +66,21 @@ func testFullFileSystem(t *testing.T) {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
 			t.Fatalf("%s: %v", notMounted, err)
 		}
-		t.Cleanup(func() { must(t, unix.Unmount(dir, 0)) })
+		t.Cleanup(func() { must.OK(t, unix.Unmount(dir, 0)) })
 		testFull(t, sqliteFile{filepath.Join(dir, "copy.db")}, func(_ *program, size uint64) {
 			if size != unix.RLIM_INFINITY {
 				var fs unix.Statfs_t
-				must(t, unix.Statfs(dir, &fs))
+				must.OK(t, unix.Statfs(dir, &fs))
 				size = min(size, 1<<20) + (fs.Blocks-fs.Bfree)*uint64(fs.Bsize)
 			} else {
 				size = 64 << 20
 			}
-			must(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
+			must.OK(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
 		})
 		return
 	}
 	self, err := os.Executable()
-	must(t, err)
+	must.OK(t, err)
 	again := exec.CommandContext(t.Context(), self, "-test.run=^TestFull$/^sqlite,_file_system$", "-test.v", fmt.Sprintf("-seed=%d", *seed))
 	again.Env = append(os.Environ(), mayMount+"=1")
 	again.SysProcAttr = child.Attributes()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/internal/child"
 )
 
@@ -77,13 +78,13 @@ type program struct {
 func run(t *testing.T, args ...string) *program {
 	t.Helper()
 	path, err := build()
-	must(t, err)
+	must.OK(t, err)
 	p := &program{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), path, args...), ended: make(chan struct{}), more: make(chan struct{})}
 	p.cmd.SysProcAttr = child.Attributes()
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
-	must(t, err)
-	must(t, p.cmd.Start())
+	must.OK(t, err)
+	must.OK(t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		for in := bufio.NewScanner(out); in.Scan(); {

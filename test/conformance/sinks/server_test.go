@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -19,14 +20,14 @@ const path = "/api/v1/namespaces/default/configmaps"
 func parse(t *testing.T, text []byte) object {
 	t.Helper()
 	raw, err := listwatch.ParseRaw(text)
-	must(t, err)
+	must.OK(t, err)
 	return object{uid: string(raw.GetUID()), version: raw.GetResourceVersion(), json: raw.Bytes()}
 }
 
 func number(t *testing.T, version string) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(version, 10, 64)
-	must(t, err)
+	must.OK(t, err)
 	return n
 }
 
@@ -43,7 +44,7 @@ func exactly(t *testing.T, s *server, version string) (map[string]object, bool) 
 			Metadata struct{ Name, UID, ResourceVersion string }
 		}
 	}
-	must(t, json.Unmarshal(answer, &list))
+	must.OK(t, json.Unmarshal(answer, &list))
 	state := map[string]object{}
 	for _, item := range list.Items {
 		state["default/"+item.Metadata.Name] = object{uid: item.Metadata.UID, version: item.Metadata.ResourceVersion}
@@ -64,8 +65,8 @@ func newServer(t *testing.T) *server {
 	t.Helper()
 	s := apitest.New(apitest.Options{Window: 300})
 	listener, err := s.Listen("127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	must.OK(t, err)
+	t.Cleanup(func() { must.OK(t, s.Close()) })
 	return &server{Server: s, t: t, address: listener.URL}
 }
 
@@ -80,16 +81,16 @@ func (s *server) put(name string, data map[string]any) object {
 	obj := map[string]any{"metadata": map[string]any{"namespace": "default", "name": name}, "data": data}
 	if _, err := s.Update("configmaps", obj); err != nil {
 		_, err = s.Create("configmaps", obj)
-		must(s.t, err)
+		must.OK(s.t, err)
 	}
 	if !s.refused.Load() {
 		_, answer := s.get(path + "/" + name)
 		return parse(s.t, answer)
 	}
 	got, err := s.Get("configmaps", "default", name)
-	must(s.t, err)
+	must.OK(s.t, err)
 	text, err := json.Marshal(got)
-	must(s.t, err)
+	must.OK(s.t, err)
 	found := parse(s.t, text)
 	found.inexact = true
 	return found
@@ -98,7 +99,7 @@ func (s *server) put(name string, data map[string]any) object {
 // remove returns the version of the deletion.
 func (s *server) remove(name string) uint64 {
 	version, err := s.Delete("configmaps", "default", name)
-	must(s.t, err)
+	must.OK(s.t, err)
 	return number(s.t, version)
 }
 
@@ -112,10 +113,10 @@ func (s *server) disturb(dice int) {
 
 func (s *server) away() {
 	s.refused.Store(true)
-	must(s.t, s.Refuse(0))
+	must.OK(s.t, s.Refuse(0))
 }
 
 func (s *server) back() {
-	must(s.t, s.Resume())
+	must.OK(s.t, s.Resume())
 	s.refused.Store(false)
 }

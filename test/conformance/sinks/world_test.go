@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/must"
 )
 
 // world is a server whose objects change, and what it had at each version.
@@ -183,7 +184,7 @@ func (w *world) restore(away time.Duration) {
 	defer w.mu.Unlock()
 	w.server.away()
 	<-time.After(away)
-	must(w.t, w.server.Restore(apitest.Restore{ResourceVersion: strconv.FormatUint(w.backup, 10)}))
+	must.OK(w.t, w.server.Restore(apitest.Restore{ResourceVersion: strconv.FormatUint(w.backup, 10)}))
 	state := w.now().at(w.backup)
 	w.histories = append(w.histories, &history{base: w.backup, start: state})
 	w.live = maps.Clone(state)

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // The typed clients ask for built-in types in protobuf, if they are told nothing.
@@ -20,9 +22,7 @@ func TestEncodings(t *testing.T) {
 	}))
 	defer srv.Close()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err == nil {
 		t.Error("the list came, of a server that has none")
 	}

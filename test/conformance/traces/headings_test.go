@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // headings returns the anchors of the differences in docs/differences.md, which are the headings of
@@ -11,9 +13,7 @@ import (
 func headings(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/differences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	anchors := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if heading, ok := strings.CutPrefix(line, "### "); ok {

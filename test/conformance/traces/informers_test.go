@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // What docs/differences.md says of client-go's informers, where no trace can show it.
@@ -48,9 +50,7 @@ func endingInformer(t *testing.T, resync time.Duration, handler cache.ResourceEv
 	}
 	informer = cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
 	registration, err := informer.AddEventHandler(handler)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { informer.RunWithContext(ctx); close(done) }()
@@ -142,9 +142,7 @@ func TestHandlerThatEndsIsToldNothing(t *testing.T) {
 			}
 			synctest.Wait()
 			if removed {
-				if err := informer.RemoveEventHandler(registration); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, informer.RemoveEventHandler(registration))
 			} else {
 				stop()
 			}

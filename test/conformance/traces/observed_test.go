@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -49,9 +50,7 @@ var shownElsewhere = map[string][2]string{
 func TestEveryDifferenceIsObserved(t *testing.T) {
 	shown := map[string]bool{}
 	names, err := filepath.Glob("testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range names {
 		shown[strings.TrimSuffix(filepath.Base(name), ".txt")] = true
 	}

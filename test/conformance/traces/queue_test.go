@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // What docs/differences.md says of client-go's queue, where no trace can show it.
@@ -33,9 +35,7 @@ func popAll(t *testing.T, queue *cache.DeltaFIFO, process func(cache.Deltas)) {
 		if errors.Is(err, cache.ErrFIFOClosed) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
 }
 
@@ -43,18 +43,14 @@ func popAll(t *testing.T, queue *cache.DeltaFIFO, process func(cache.Deltas)) {
 func TestTombstones(t *testing.T) {
 	known := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		if err := known.Add(configMap(name, "1")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, known.Add(configMap(name, "1")))
 	}
 	inOrder := 0
 	const runs = 20
 	for range runs {
 		queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{KnownObjects: known, EmitDeltaTypeReplaced: true})
 		queue.Close()
-		if err := queue.Replace(nil, "2"); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, queue.Replace(nil, "2"))
 		var keys []string
 		popAll(t, queue, func(d cache.Deltas) {
 			tombstone, ok := d[0].Object.(cache.DeletedFinalStateUnknown)
@@ -79,9 +75,7 @@ func TestTombstones(t *testing.T) {
 func TestSyncedBeforeProcessed(t *testing.T) {
 	queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
 	queue.Close()
-	if err := queue.Replace([]any{configMap("a", "1")}, "1"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, queue.Replace([]any{configMap("a", "1")}, "1"))
 	popAll(t, queue, func(cache.Deltas) {
 		select {
 		case <-queue.Done():
@@ -95,9 +89,7 @@ func TestSyncedBeforeProcessed(t *testing.T) {
 func TestLockedWhileProcessing(t *testing.T) {
 	queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
 	queue.Close()
-	if err := queue.Add(configMap("a", "1")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, queue.Add(configMap("a", "1")))
 	var (
 		producer sync.WaitGroup
 		added    = make(chan error, 1)
@@ -122,9 +114,7 @@ func TestLockedWhileProcessing(t *testing.T) {
 // An event before the first list makes the queue synced, with nothing of the list.
 func TestEventBeforeTheFirstListSyncs(t *testing.T) {
 	queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
-	if err := queue.Add(configMap("a", "1")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, queue.Add(configMap("a", "1")))
 	if !queue.HasSynced() {
 		t.Error("the queue has not synced")
 	}

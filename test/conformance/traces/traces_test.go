@@ -11,6 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -68,13 +69,9 @@ func TestTraces(t *testing.T) {
 func parse(t *testing.T, name string) *trace.File {
 	t.Helper()
 	src, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f, err := trace.Parse(name, []byte(withoutProblems(string(src))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return f
 }
 

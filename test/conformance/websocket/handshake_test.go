@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/listwatch/protobuf"
 	"github.com/relist-go/relist/test/conformance/cluster"
@@ -35,9 +36,7 @@ func TestHandshake(t *testing.T) {
 	authorization := "Bearer " + access.AdminToken
 	token := "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(access.AdminToken))
 	ca, err := os.ReadFile(access.CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
 	dialer := websocket.Dialer{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
@@ -83,14 +82,10 @@ func watch(t *testing.T, cfg transport.Config, accept, query string) (transport.
 	t.Helper()
 	cfg.OnProblem = func(err error) { t.Errorf("problem %v", err) }
 	client, err := transport.NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	values, err := url.ParseQuery("watch=true&" + query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only spent when a test fails
 	t.Cleanup(cancel)
 	s, err := client.Watch(ctx, transport.Request{Path: path, Query: values, Accept: accept, Frames: formats(accept)})
@@ -112,20 +107,14 @@ func formats(accept string) []frames.Format {
 func create(t *testing.T, access cluster.Access) {
 	t.Helper()
 	client, err := access.HTTPClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, access.URL+path, strings.NewReader(`{"metadata":{"name":"a"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+access.AdminToken)
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if resp.Body.Close(); resp.StatusCode != http.StatusCreated {
 		t.Fatal(resp.Status)
 	}
@@ -141,9 +130,7 @@ func testWatches(t *testing.T, access cluster.Access) {
 	pinging.ReadIdleTimeout = 50 * time.Millisecond
 	pinging.PingTimeout = 30 * time.Second // a machine that is busy is no connection that is dead
 	s, err := watch(t, pinging, "", "timeoutSeconds=2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	frames := 0
 	for ; err == nil; frames++ {
 		_, err = s.Next()
@@ -154,9 +141,7 @@ func testWatches(t *testing.T, access cluster.Access) {
 
 	// JSON is text, and protobuf bytes without a length before them.
 	s, err = watch(t, cfg, "application/vnd.kubernetes.protobuf,application/json", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	frame, err := s.Next()
 	var event metav1.WatchEvent
 	if err != nil || s.MediaType() != "application/vnd.kubernetes.protobuf" || event.Unmarshal(frame.Data) != nil || event.Type != "ADDED" || len(event.Object.Raw) == 0 {
@@ -168,9 +153,7 @@ func testWatches(t *testing.T, access cluster.Access) {
 	byCertificate.BearerToken = ""
 	byCertificate.TLS.CertFile, byCertificate.TLS.KeyFile = access.ClientCertFile, access.ClientKeyFile
 	s, err = watch(t, byCertificate, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if frame, err := s.Next(); err != nil || !strings.HasPrefix(string(frame.Data), `{"type":"ADDED","object":{"kind":"ConfigMap"`) {
 		t.Errorf("%q, %v", frame.Data, err)
 	}

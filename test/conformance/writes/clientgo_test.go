@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -35,7 +36,7 @@ func TestWritesDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &busy{}
 		client, err := dynamic.NewForConfig(&rest.Config{Host: "https://api.example", Transport: server, QPS: -1})
-		must(t, err)
+		must.OK(t, err)
 		_, err = client.Resource(configMaps.GroupVersionResource()).Namespace("default").Update(t.Context(), obj(), metav1.UpdateOptions{})
 		if !apierrors.IsTooManyRequests(err) || len(server.asked) != 11 {
 			t.Errorf("client-go: %d requests, %v", len(server.asked), err)
@@ -46,9 +47,9 @@ func TestWritesDiffer(t *testing.T) {
 	})
 	server := &busy{}
 	client, err := transport.NewClient(transport.Config{Server: "https://api.example", RoundTripper: server})
-	must(t, err)
+	must.OK(t, err)
 	w, err := writer.New[*unstructured.Unstructured](client, configMaps, writer.Options{})
-	must(t, err)
+	must.OK(t, err)
 	if _, err = w.Update(t.Context(), obj()); err == nil || len(server.asked) != 0 {
 		t.Errorf("relist: %q, %v", server.asked, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -33,15 +34,15 @@ func TestDerivedDefaults(t *testing.T) {
 	ctx, client := t.Context(), newClient(t, cluster.New(t, cluster.Options{}))
 	services := object.Type{Version: "v1", Resource: "services", Kind: "Service"}
 	mine, err := writer.New[*service](client, services, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	whole, err := writer.New[*unstructured.Unstructured](client, services, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	want := func(name string, port, target int64) {
 		t.Helper()
 		got, err := whole.MergePatch(ctx, "default/"+name, []byte(`{}`))
-		must(t, err)
+		must.OK(t, err)
 		ports, _, err := unstructured.NestedSlice(got.Object, "spec", "ports")
-		must(t, err)
+		must.OK(t, err)
 		if p := ports[0].(map[string]any); len(ports) != 1 || p["port"] != port || p["targetPort"] != target {
 			t.Errorf("Service %s has the ports %v, want %d to %d", name, ports, port, target)
 		}
@@ -52,7 +53,7 @@ func TestDerivedDefaults(t *testing.T) {
 	create := func(name string) *service {
 		t.Helper()
 		made, err := mine.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: name}, open(80))
-		must(t, err)
+		must.OK(t, err)
 		want(name, 80, 80)
 		return made
 	}
@@ -65,23 +66,23 @@ func TestDerivedDefaults(t *testing.T) {
 
 	// Modify keeps what the struct lacks.
 	_, err = mine.Modify(ctx, create("modified"), open(81))
-	must(t, err)
+	must.OK(t, err)
 	want("modified", 81, 80)
 
 	// A type that has all fields makes a new item, in which the server sets the default again.
 	create("declared")
 	have, err := whole.MergePatch(ctx, "default/declared", []byte(`{}`))
-	must(t, err)
+	must.OK(t, err)
 	_, err = whole.Modify(ctx, have, func(s *unstructured.Unstructured) {
 		s.Object["spec"].(map[string]any)["ports"] = []any{map[string]any{"port": int64(81)}}
 	})
-	must(t, err)
+	must.OK(t, err)
 	want("declared", 81, 81)
 
 	// Apply removes the item, whose key is its port and protocol, and adds another one.
-	must(t, apply("applied", 80))
+	must.OK(t, apply("applied", 80))
 	want("applied", 80, 80)
-	must(t, apply("applied", 81))
+	must.OK(t, apply("applied", 81))
 	want("applied", 81, 81)
 
 	// What was made by other writes belongs to another manager of the same name, and stays.
@@ -92,7 +93,7 @@ func TestDerivedDefaults(t *testing.T) {
 
 	// Outside of such lists, Apply keeps a default, too.
 	web, err := writer.New[*unstructured.Unstructured](client, deployments, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	deploy := func(strategy string) error {
 		labels := map[string]any{"app": "web"}
 		_, err := web.Apply(ctx, &unstructured.Unstructured{Object: map[string]any{
@@ -107,7 +108,7 @@ func TestDerivedDefaults(t *testing.T) {
 		}})
 		return err
 	}
-	must(t, deploy("RollingUpdate"))
+	must.OK(t, deploy("RollingUpdate"))
 	if err := deploy("Recreate"); err == nil || !strings.Contains(err.Error(), "spec.strategy.rollingUpdate: Forbidden") {
 		t.Errorf("another strategy: %v", err)
 	}

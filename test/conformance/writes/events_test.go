@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/controller/events"
 	"github.com/relist-go/relist/internal/hook"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -25,10 +26,10 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	bakery, err := newWriter(t, c, "me").Create(t.Context(), &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "bakery"}})
-	must(t, err)
+	must.OK(t, err)
 	var log bytes.Buffer
 	rec, err := events.New(newClient(t, c), events.Options{Controller: "example.com/shop-operator", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	must(t, err)
+	must.OK(t, err)
 	taken := make(chan bool, 100)
 	run := func(record func()) (requests int) {
 		ctx, stop := context.WithCancel(hook.With[hook.Conn](t.Context(), func(func() bool) { taken <- true }))
@@ -55,11 +56,11 @@ func TestEvents(t *testing.T) {
 		}
 	})
 	kubectl, err := cluster.FindProgram("kubectl")
-	must(t, err)
+	must.OK(t, err)
 	cmd := exec.CommandContext(t.Context(), kubectl, "describe", "configmap", "bakery", "--kubeconfig="+c.Kubeconfig())
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	out, err := cmd.CombinedOutput()
-	must(t, err)
+	must.OK(t, err)
 	t.Logf("after %d requests:\n%s", requests, out)
 	line := regexp.MustCompile(`\n  Warning  Unpublished  \d+s \(x1000 over \d+s\)  example\.com/shop-operator  the price of bread is no number\n$`)
 	if requests != 2 || strings.Count(string(out), "Unpublished") != 1 || !line.Match(out) {

@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
@@ -23,7 +24,7 @@ func TestPatches(t *testing.T) {
 	c := cluster.New(t, cluster.Options{})
 	ctx, client := t.Context(), newClient(t, c)
 	children, err := relist.New(client, configMaps, relist.Options[*configMap]{Writer: writer.Options{FieldManager: "me"}})
-	must(t, err)
+	must.OK(t, err)
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() { ended <- children.Run(running) }()
@@ -33,16 +34,16 @@ func TestPatches(t *testing.T) {
 			t.Errorf("Run returned %v", err)
 		}
 	}()
-	must(t, children.WaitForSync(ctx))
+	must.OK(t, children.WaitForSync(ctx))
 
 	owner, err := children.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "owner"}, func(*configMap) {})
-	must(t, err)
-	must(t, children.WaitForVersion(ctx, owner.ResourceVersion))
+	must.OK(t, err)
+	must.OK(t, children.WaitForVersion(ctx, owner.ResourceVersion))
 	meta := controller.OwnedMeta(owner, configMaps, "child")
 	ensure := func(data map[string]string) (*configMap, error) {
 		got, err := children.CreateOrModify(ctx, meta, func(s *configMap) { s.Data = data })
 		if err == nil {
-			must(t, children.WaitForVersion(ctx, got.ResourceVersion))
+			must.OK(t, children.WaitForVersion(ctx, got.ResourceVersion))
 			if !maps.Equal(got.Data, data) {
 				t.Errorf("the answer has %v, want %v", got.Data, data)
 			}
@@ -50,17 +51,17 @@ func TestPatches(t *testing.T) {
 		return got, err
 	}
 	made, err := ensure(map[string]string{"one": "1"})
-	must(t, err)
+	must.OK(t, err)
 	if !metav1.IsControlledBy(made, owner) {
 		t.Errorf("the owners are %v", made.OwnerReferences)
 	}
 	same, err := ensure(map[string]string{"one": "1"})
-	must(t, err)
+	must.OK(t, err)
 	if same.ResourceVersion != made.ResourceVersion {
 		t.Error("the same data were written again")
 	}
 	changed, err := ensure(map[string]string{"two": "2"})
-	must(t, err)
+	must.OK(t, err)
 	if _, err := children.Modify(ctx, made, func(s *configMap) { s.Data = nil }); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an older state: %v", err)
 	}
@@ -71,23 +72,23 @@ func TestPatches(t *testing.T) {
 	if _, err := ensure(map[string]string{"two": "3"}); !errors.Is(err, relist.ErrNotOwned) {
 		t.Errorf("of another owner: %v", err)
 	}
-	must(t, children.Delete(ctx, "default/child", writer.DeleteOptions{}))
+	must.OK(t, children.Delete(ctx, "default/child", writer.DeleteOptions{}))
 	if _, err := children.Modify(ctx, changed, func(s *configMap) { s.Data = nil }); !apierrors.IsNotFound(err) {
 		t.Errorf("a patch of what is gone: %v", err)
 	}
 
 	whole, err := writer.New[*unstructured.Unstructured](client, deployments, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	labels := map[string]any{"app": "web"}
 	web, err := whole.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "web"}, func(o *unstructured.Unstructured) {
 		o.Object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": labels}, "template": map[string]any{
 			"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}},
 		}}
 	})
-	must(t, err)
+	must.OK(t, err)
 	ready := func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"replicas": int64(2)} }
 	status, err := whole.ModifyStatus(ctx, web, ready)
-	must(t, err)
+	must.OK(t, err)
 	if n, _, _ := unstructured.NestedInt64(status.Object, "status", "replicas"); n != 2 {
 		t.Errorf("the status is %v", status.Object["status"])
 	}
@@ -97,20 +98,20 @@ func TestPatches(t *testing.T) {
 
 	// The server has set many fields of the container.
 	images, err := writer.New[*deployment](client, deployments, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	have, err := images.MergePatch(ctx, "default/web", []byte(`{}`))
-	must(t, err)
+	must.OK(t, err)
 	if have.ResourceVersion != status.GetResourceVersion() {
 		t.Error("a patch that changes nothing makes a new version")
 	}
 	_, err = images.Modify(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers[0].Image = "i:2" })
-	must(t, err)
+	must.OK(t, err)
 	now, err := whole.MergePatch(ctx, "default/web", []byte(`{}`))
-	must(t, err)
+	must.OK(t, err)
 	containers, _, err := unstructured.NestedSlice(now.Object, "spec", "template", "spec", "containers")
-	must(t, err)
+	must.OK(t, err)
 	before, _, err := unstructured.NestedSlice(status.Object, "spec", "template", "spec", "containers")
-	must(t, err)
+	must.OK(t, err)
 	before[0].(map[string]any)["image"] = "i:2"
 	if diff := cmp.Diff(before, containers); diff != "" || len(before[0].(map[string]any)) < 4 {
 		t.Errorf("the containers (-want +got):\n%s", diff)

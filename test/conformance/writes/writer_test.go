@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/controller/writer"
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/transport"
@@ -25,17 +26,10 @@ type configMap struct {
 	Data              map[string]string `json:"data,omitempty"`
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func newClient(t *testing.T, c *cluster.Cluster) *transport.Client {
 	t.Helper()
 	client, err := transport.NewClient(c.Access().Config())
-	must(t, err)
+	must.OK(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -44,7 +38,7 @@ func newClient(t *testing.T, c *cluster.Cluster) *transport.Client {
 func newWriter(t *testing.T, c *cluster.Cluster, manager string) *writer.Writer[*configMap] {
 	t.Helper()
 	w, err := writer.New[*configMap](newClient(t, c), configMaps, writer.Options{FieldManager: manager})
-	must(t, err)
+	must.OK(t, err)
 	return w
 }
 
@@ -66,7 +60,7 @@ func TestWriter(t *testing.T) {
 		t.Errorf("a field of another manager: %v", err)
 	}
 	forced, err := writer.New[*configMap](client, configMaps, writer.Options{FieldManager: "them", Force: true})
-	must(t, err)
+	must.OK(t, err)
 	if got, err := forced.Apply(ctx, a); err != nil || got.Data["one"] != "1000" || got.Data["two"] != "2" {
 		t.Errorf("by force: %+v, %v", got, err)
 	}
@@ -84,8 +78,8 @@ func TestWriter(t *testing.T) {
 
 	// A dry run.
 	dry, err := writer.New[*configMap](client, configMaps, writer.Options{DryRun: true})
-	must(t, err)
-	must(t, dry.Delete(ctx, "default/a", writer.DeleteOptions{}))
+	must.OK(t, err)
+	must.OK(t, dry.Delete(ctx, "default/a", writer.DeleteOptions{}))
 
 	// Conditions.
 	if err := mine.Delete(ctx, "default/a", writer.DeleteOptions{UID: "other"}); !apierrors.IsConflict(err) {
@@ -94,11 +88,11 @@ func TestWriter(t *testing.T) {
 	if err := mine.Delete(ctx, "default/a", writer.DeleteOptions{ResourceVersion: "1"}); !apierrors.IsConflict(err) {
 		t.Errorf("another version: %v", err)
 	}
-	must(t, mine.Delete(ctx, "default/a", writer.DeleteOptions{UID: got.UID, ResourceVersion: got.ResourceVersion, Propagation: metav1.DeletePropagationForeground}))
+	must.OK(t, mine.Delete(ctx, "default/a", writer.DeleteOptions{UID: got.UID, ResourceVersion: got.ResourceVersion, Propagation: metav1.DeletePropagationForeground}))
 
 	// Whole objects, and their status.
 	whole, err := writer.New[*unstructured.Unstructured](client, deployments, writer.Options{FieldManager: "me"})
-	must(t, err)
+	must.OK(t, err)
 	labels := map[string]any{"app": "web"}
 	made, err := whole.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "default", "name": "web"},
@@ -106,24 +100,24 @@ func TestWriter(t *testing.T) {
 			"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}},
 		}},
 	}})
-	must(t, err)
+	must.OK(t, err)
 	changed := made.DeepCopy()
 	changed.Object["spec"].(map[string]any)["replicas"] = int64(3)
 	updated, err := whole.Update(ctx, changed)
-	must(t, err)
+	must.OK(t, err)
 	if _, err = whole.Update(ctx, changed); !apierrors.IsConflict(err) {
 		t.Errorf("an update of an older state: %v", err)
 	}
 	updated.Object["status"] = map[string]any{"replicas": int64(2)}
 	updated, err = whole.UpdateStatus(ctx, updated)
-	must(t, err)
+	must.OK(t, err)
 	status, err := whole.MergePatchStatus(ctx, "default/web", []byte(`{"status":{"replicas":3}}`))
-	must(t, err)
+	must.OK(t, err)
 	applied, err := whole.ApplyStatus(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "default", "name": "web"},
 		"status": map[string]any{"updatedReplicas": int64(1)},
 	}})
-	must(t, err)
+	must.OK(t, err)
 	versions := []string{made.GetResourceVersion(), updated.GetResourceVersion(), status.GetResourceVersion(), applied.GetResourceVersion()}
 	for i := range versions[1:] {
 		if !object.Older(versions[i], versions[i+1]) {

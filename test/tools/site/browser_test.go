@@ -21,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // browser starts a Chromium without a window, and returns the context of a tab and what its console
@@ -70,17 +72,13 @@ func browser(t *testing.T, hear ...func(event any)) (context.Context, func() []s
 
 func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, chromedp.Do(ctx, actions...))
 }
 
 func get[T any](t *testing.T, ctx context.Context, action chromedp.Action[T]) T {
 	t.Helper()
 	value, err := chromedp.Run(ctx, action)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return value
 }
 
@@ -262,9 +260,7 @@ func TestFrontPageIsLight(t *testing.T) {
 			t.Fatalf("no trace is loaded, only %v", sizes)
 		}
 		info, err := os.Stat(strings.TrimPrefix(last, "file://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		sizes[last], size = info.Size(), size+info.Size()
 	}
 	if size > 300_000 || len(sizes) < 5 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 // built is the site of the repository, made once. TestMain removes it.
@@ -34,9 +36,7 @@ func TestMain(m *testing.M) {
 func pagesOf(t *testing.T) map[string]string {
 	t.Helper()
 	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	pages := map[string]string{}
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(name) != ".html" {
@@ -47,9 +47,7 @@ func pagesOf(t *testing.T) map[string]string {
 		pages[filepath.ToSlash(rel)] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return pages
 }
 

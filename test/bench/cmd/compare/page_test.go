@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/must"
 )
 
 func TestUpdate(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	first := write("first.md", "a\n<!-- bench:one -->\nold\n<!-- /bench -->\nb\n<!-- bench:open -->\n")
@@ -53,9 +53,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, m := range regexp.MustCompile(`<!-- bench:(\S+) -->|(?m)^\| <a id="(\S+)"></a>`).FindAllSubmatch(text, -1) {
 			got = append(got, string(m[1])+string(m[2]))
 		}

@@ -19,6 +19,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/must"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -38,9 +39,7 @@ func taken[T object.Object](t *testing.T, client *transport.Client) {
 // The types of k8s.io/api, which no caller of New can change, are all right as they are.
 func TestTypesOfTheAPI(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer client.Close()
 	taken[*corev1.Pod](t, client)
 	taken[*corev1.Node](t, client)
