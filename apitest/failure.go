@@ -53,7 +53,6 @@ type Failure struct {
 	until time.Time // from For
 }
 
-// over reports whether the time of a failure is up.
 func (x *Failure) over(now time.Time) bool { return !x.until.IsZero() && !now.Before(x.until) }
 
 // FailNext makes the next requests that x describes fail. Failures that were asked for earlier come
@@ -174,7 +173,6 @@ func forbidden(t target, verb string) error {
 		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", "system:anonymous", verb, resource, res.Group, where))
 }
 
-// fail answers a request with x.
 func (s *Server) fail(w http.ResponseWriter, req *http.Request, t target, verb string, x Failure) {
 	switch {
 	case x.InStream:

@@ -275,7 +275,6 @@ var watchesQuestion = faultSwitch{
 	"watches", "?resource=configmaps&count=1&timeout=30s", "wait until so many watches of a resource are open, for as long as timeout says", nil,
 }
 
-// serveWatches answers watchesQuestion.
 func (s *Server) serveWatches(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet {
 		http.Error(w, "watches is a question: use GET", http.StatusMethodNotAllowed)

@@ -163,7 +163,6 @@ func (l *Listener) open() error {
 	return nil
 }
 
-// bind takes the port.
 func (l *Listener) bind() (net.Listener, error) {
 	if l.inMemory {
 		return memnet.New(), nil

@@ -128,7 +128,6 @@ func protobufStatus(status *metav1.Status) []byte {
 	return appendEnvelope(nil, schema.GroupVersionKind{Version: "v1", Kind: "Status"}, mustMarshal(status))
 }
 
-// appendEnvelope appends a message in its envelope.
 func appendEnvelope(b []byte, kind schema.GroupVersionKind, message []byte) []byte {
 	unknown := runtime.Unknown{Raw: message}
 	unknown.APIVersion, unknown.Kind = kind.ToAPIVersionAndKind()
@@ -142,7 +141,6 @@ func appendProtobufEvent(b []byte, typ string, object []byte) []byte {
 	return append(b, event...)
 }
 
-// appendField appends a field of bytes.
 func appendField(b []byte, number uint64, value []byte) []byte {
 	b = binary.AppendUvarint(b, number<<3|2)
 	b = binary.AppendUvarint(b, uint64(len(value)))

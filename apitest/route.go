@@ -16,7 +16,6 @@ type target struct {
 	by          author // of a write
 }
 
-// has reports whether the type has a subresource.
 func (r *Resource) has(subresource string) bool {
 	switch subresource {
 	case "status":
@@ -105,7 +104,6 @@ func (s *Server) route(path string) (target, bool) {
 	return t, true
 }
 
-// isWatch reports whether the query asks for a watch.
 func isWatch(req *http.Request) bool {
 	q := req.URL.Query()
 	return q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false")

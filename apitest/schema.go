@@ -22,7 +22,6 @@ type message struct {
 	fields []messageField
 }
 
-// A messageField is one field of a message.
 type messageField struct {
 	number   uint64
 	name     string // in JSON; "" if its members are part of the object around it

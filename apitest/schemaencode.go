@@ -70,7 +70,6 @@ func (f messageField) append(b []byte, v any) (_ []byte, err error) {
 	return f.appendOne(b, v)
 }
 
-// appendOne appends a single value.
 func (f messageField) appendOne(b []byte, v any) ([]byte, error) {
 	switch f.kind {
 	case "bool":

@@ -164,7 +164,6 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	return nil
 }
 
-// readBody reads the body and its media type.
 func readBody(w http.ResponseWriter, req *http.Request) (body []byte, media string, err error) {
 	body, err = io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	if err != nil {

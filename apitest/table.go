@@ -34,7 +34,6 @@ func newTableFormat(t *table, version, includeObject string) tableFormat {
 	return f
 }
 
-// definitions returns the definitions of all columns.
 func (f tableFormat) definitions() []byte {
 	all := []metav1.TableColumnDefinition{{Name: "Name", Format: "name", Description: "Name must be unique within a namespace."}}
 	if f.data {

@@ -26,7 +26,6 @@ func newMessages(contentType string) *messages {
 	return &messages{cut: cutLength}
 }
 
-// isText reports whether a stream with this Content-Type is text.
 func isText(contentType string) bool {
 	return strings.HasPrefix(contentType, "application/json")
 }
@@ -44,7 +43,6 @@ func (o *messages) write(events []byte) error {
 	return nil
 }
 
-// cutLine returns the first line of events.
 func cutLine(events []byte) (event, rest []byte, whole bool) {
 	n := bytes.IndexByte(events, '\n') + 1
 	if n == 0 {

@@ -64,7 +64,6 @@ func (n *notes) add(before []note, w writes.Write) {
 	}
 }
 
-// end returns the writes of the call.
 func (n *notes) end() []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -121,7 +121,6 @@ func isOf(owner object.Type, ref metav1.OwnerReference) bool {
 	return err == nil && gv.Group == owner.Group && ref.Kind == owner.Kind
 }
 
-// keyOf returns the key of an owner of an object in a namespace.
 func keyOf(owner object.Type, namespace, name string) string {
 	if owner.ClusterScoped || namespace == "" {
 		return name

@@ -18,7 +18,6 @@ type known[T any] struct {
 	ok bool
 }
 
-// get returns what Known holds for key.
 func (v *knownView[T]) get(key string) (state[T], bool) {
 	if k, ok := v.fresh[key]; ok {
 		return k.state, k.ok

@@ -35,7 +35,6 @@ func (b *batch[T]) add(c Change[T]) {
 	b.bytes += size(c)
 }
 
-// last returns the last change of a key.
 func (b *batch[T]) last(key string) (Op, object.Meta, bool) {
 	i, ok := b.places[key]
 	if !ok {
@@ -203,7 +202,6 @@ func (w *writer[T]) flush() {
 	w.follow()
 }
 
-// begin begins a transaction.
 func (w *writer[T]) begin(list bool) (Tx[T], error) {
 	tx, err := w.mirror.copy.Begin(w.ctx, w.state, list)
 	if err != nil {

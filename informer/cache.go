@@ -58,7 +58,6 @@ func (w wakeup) signal() {
 	}
 }
 
-// take takes the token, if there is one.
 func (w wakeup) take() bool {
 	select {
 	case <-w:

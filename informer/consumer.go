@@ -107,7 +107,6 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 }
 
-// remove removes an object from the store.
 func (c *consumer[T]) remove(key string, final T, inferred bool) {
 	old, known := c.store.Get(key)
 	if !known {

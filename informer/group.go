@@ -40,7 +40,6 @@ type Member interface {
 	WaitForSync(ctx context.Context) error
 }
 
-// member is a Member of a Group.
 type member struct {
 	Member
 	name string
@@ -118,7 +117,6 @@ func (g *Group) begin(start func(*member)) bool {
 	return true
 }
 
-// run runs one member.
 func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc) {
 	goexit.Run(func() error { return m.Run(ctx) }, func(err error) {
 		asked := ctx.Err() != nil // Stop was called, or the group ends

@@ -61,7 +61,6 @@ type Options[T object.Object] struct {
 	CheckpointEvery time.Duration
 }
 
-// logger returns the program's logger.
 func (opts *Options[T]) logger() *slog.Logger {
 	if opts.Logger == nil {
 		return slog.Default()

@@ -122,7 +122,6 @@ func (p *pending[T]) lift(fs ...func()) {
 	}
 }
 
-// has reports whether a change of key is pending.
 func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
 
 // len returns the number of objects with a pending change.

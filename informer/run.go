@@ -39,7 +39,6 @@ type lifetime struct {
 // errCut ends telling if the context of Stop ends.
 var errCut = errors.New("informer: stopped")
 
-// runFrom is Run.
 func (c *cache[T]) runFrom(ctx context.Context, from queues[T]) error {
 	telling, endTelling := context.WithCancelCause(ctx)
 	defer endTelling(nil)
@@ -126,7 +125,6 @@ func (c *consumer[T]) drain(telling context.Context) {
 	c.drained = telling.Err() == nil
 }
 
-// stopFrom is Stop.
 func (c *cache[T]) stopFrom(ctx context.Context, from queues[T]) error {
 	if c.beginStop() {
 		from.end(nil)

@@ -178,7 +178,6 @@ func (s *subscriber[T]) take() *change[T] {
 	return c
 }
 
-// deliver calls the callbacks of a change.
 func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	h := &s.handler
 	if h.Filter != nil && (!s.filter(c) || s.ends(ctx)) {

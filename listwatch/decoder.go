@@ -162,7 +162,6 @@ func (d *decoder[T]) apply(obj T) (T, error) {
 	return out, nil
 }
 
-// isNil reports whether obj is a nil pointer.
 func (d *decoder[T]) isNil(obj T) bool {
 	var zero T
 	return d.nullable && any(obj) == any(zero)

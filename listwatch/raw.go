@@ -118,7 +118,6 @@ func (r *Raw) parseMessage(message []byte) error {
 	return nil
 }
 
-// isJSON reports whether data begin as an object in JSON.
 func isJSON(data []byte) bool {
 	data = trimSpace(data)
 	return len(data) > 0 && data[0] == '{'
@@ -162,7 +161,6 @@ func (r *Raw) parse(object []byte, kind schema.GroupVersionKind) error {
 	return nil
 }
 
-// appendKind appends the beginning of an object of that kind.
 func appendKind(dst []byte, kind schema.GroupVersionKind) []byte {
 	version, word := kind.ToAPIVersionAndKind()
 	dst = append(dst, `{"kind":`...)

@@ -67,7 +67,6 @@ func resultOf(done controller.Reconciled) string {
 	return "success"
 }
 
-// queue is a work queue.
 type queue struct {
 	stats func() controller.Stats
 }

@@ -193,7 +193,6 @@ func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.Va
 // valid makes a label of a name, because Prometheus accepts only UTF-8.
 func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
-// describe describes a metric with the label "name", and with others.
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append([]string{"name"}, labels...), nil)
 }

@@ -44,7 +44,6 @@ type filed struct {
 	ends   []int    // where those of each index end
 }
 
-// in returns the values in the i-th index.
 func (f *filed) in(i int) []string {
 	if i == 0 {
 		return f.values[:f.ends[0]]

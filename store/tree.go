@@ -36,7 +36,6 @@ type node[V any] struct {
 	children []*node[V]
 }
 
-// len returns the number of entries.
 func (n *node[V]) len() int { return len(n.cells) + len(n.children) }
 
 // first returns the first key. The node must not be empty.
@@ -62,7 +61,6 @@ func (t *tree[V]) find(key string) *cell[V] {
 	return nil
 }
 
-// get returns the value of key.
 func (t *tree[V]) get(key string) (v V, ok bool) {
 	c := t.find(key)
 	if c == nil {

@@ -30,7 +30,6 @@ func (e encoding) mediaTypes() (whole, watch string) {
 	return mediaType, mediaType
 }
 
-// encode makes the body of an answer.
 func (e encoding) encode(obj jsonObject) ([]byte, error) {
 	if e == protobufEncoding {
 		return protobufOf(obj)

@@ -58,7 +58,6 @@ func (o jsonObject) withKind(of resource) jsonObject {
 	return full
 }
 
-// listOf makes the body of a list.
 func listOf(of resource, version, token string, items []jsonObject, patch jsontext.Value) (jsonObject, error) {
 	meta := jsonObject{"resourceVersion": value(version)}
 	if token != "" {

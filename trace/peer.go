@@ -150,7 +150,6 @@ func (p *peer) requested(l *link, req *http.Request) {
 	p.note(n)
 }
 
-// rand is the Rand of the client.
 func (p *peer) rand() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

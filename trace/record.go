@@ -84,7 +84,6 @@ type recorder struct {
 	state *tracepage.State
 }
 
-// observe returns the context in which the client runs.
 func (r *recorder) observe(ctx context.Context) context.Context {
 	if r == nil {
 		return ctx
@@ -186,7 +185,6 @@ func (r *recorder) leave(t *testing.T, f *File, lines []string, err error) {
 	t.Logf("%s shows this run", page)
 }
 
-// recording makes the page of a run.
 func (r *recorder) recording(f *File, lines []string, err error) *Recording {
 	page := tracepage.New(f.Name, lines, r.moments)
 	page.Program = f.Program()

@@ -18,7 +18,6 @@ type resource struct {
 // configMaps is the resource of a trace whose start line names none.
 var configMaps = resource{path: "/api/v1/namespaces/default/configmaps", kind: "ConfigMap", apiVersion: "v1", encoding: jsonEncoding}
 
-// resourceAt returns the resource of a start line.
 func resourceAt(path, kind string) (resource, error) {
 	gvr, _, err := target.Collection(path)
 	if err != nil {

@@ -34,7 +34,6 @@ type run struct {
 	done   chan struct{} // closed when Run has returned; nil if Run was not called
 }
 
-// inBubble runs a file in a bubble of its own.
 func inBubble(t *testing.T, f *File, program Program, echo func(string), record *recorder) (got []string, err error) {
 	synctest.Test(t, func(*testing.T) {
 		if record != nil {
@@ -103,7 +102,6 @@ func (r *run) play(s stimulus) error {
 	return err
 }
 
-// write adds a line to the text.
 func (r *run) write(text string) {
 	r.lines = append(r.lines, text)
 	r.echo(text)

@@ -73,7 +73,6 @@ func (upgrade) play(r *run) error {
 
 var errSocketEnds = errors.New("a WebSocket ends with close, cut or reset")
 
-// openSocket returns the request that has become a WebSocket.
 func (r *run) openSocket() (*request, error) {
 	req, err := r.streaming()
 	if errors.Is(err, errNoHead) || err == nil && req.link.socket == nil {

@@ -106,7 +106,6 @@ func goneOf(conn net.Conn) (gone func() bool) {
 	}
 }
 
-// track returns dial with its connections in the set.
 func (s *conns) track(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

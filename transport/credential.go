@@ -21,7 +21,6 @@ type credential struct {
 	cert          *tls.Certificate // of a plugin; nil for none, or for that of the Config
 }
 
-// authorize puts the credential into a header.
 func (c credential) authorize(header http.Header) {
 	if c.authorization != "" {
 		header.Set("Authorization", c.authorization)
@@ -41,7 +40,6 @@ type authorizer interface {
 	renew(ctx context.Context, refused credential) (credential, error)
 }
 
-// newAuthorizer chooses by what the Config has.
 func newAuthorizer(cfg Config, problems *problems, plugin *execPlugin) (authorizer, error) {
 	basic := cfg.Username != "" || cfg.Password != ""
 	bearer := cfg.BearerToken != "" || cfg.BearerTokenFile != ""
@@ -161,7 +159,6 @@ func (f *tokenFile) renew(_ context.Context, refused credential) (credential, er
 	return c, nil
 }
 
-// reread reads the file now.
 func (f *tokenFile) reread() (credential, error) {
 	data, err := files.ReadRegular(f.path)
 	if err != nil {

@@ -150,7 +150,6 @@ type attempt struct {
 	isStatus     bool // the body is a Status
 }
 
-// answer returns the response, or the error if there is none.
 func (a *attempt) answer() (*http.Response, error) {
 	if a.resp != nil {
 		return a.resp, nil
@@ -317,7 +316,6 @@ type lifetime struct {
 	held []func()  // each gives something back
 }
 
-// newLifetime returns the context of an exchange, and its lifetime.
 func newLifetime(ctx context.Context) (context.Context, *lifetime) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &lifetime{ended: func() error { return endOf(ctx) }, cancel: cancel, unwatch: func() bool { return true }}

@@ -268,7 +268,6 @@ func (p *execPlugin) leave(r *execRun) {
 	}
 }
 
-// finish keeps the outcome of a run.
 func (p *execPlugin) finish(r *execRun, outcome execOutcome, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -182,7 +182,6 @@ func execInfo(apiVersion string, spec execSpec) (string, error) {
 	return string(data), err
 }
 
-// execOutcome is the outcome of one run of a program.
 type execOutcome struct {
 	credential credential
 	pair       []byte    // the certificate and key of the credential, PEM

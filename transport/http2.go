@@ -239,7 +239,6 @@ func (c *h2Conn) readError() error {
 // nothing more.
 const patienceForClose = 250 * time.Millisecond
 
-// secureH2Conn is an h2Conn over TLS.
 type secureH2Conn struct {
 	*h2Conn
 

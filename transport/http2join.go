@@ -135,7 +135,6 @@ func (p *streamPool) finish(m *making, err error) {
 	close(m.done)
 }
 
-// open makes a connection.
 func (p *streamPool) open(m *making) {
 	var a answered
 	if p.h1 != nil {

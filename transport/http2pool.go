@@ -38,7 +38,6 @@ type streamPool struct {
 	old    bool          // the last connection that was made speaks HTTP/1.1
 }
 
-// sharedConn is a connection in the pool.
 type sharedConn struct {
 	*http.ClientConn
 

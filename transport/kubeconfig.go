@@ -104,7 +104,6 @@ func kubeconfigPaths(path string) (paths []string, named bool, err error) {
 	return []string{filepath.Join(home, ".kube", "config")}, true, nil
 }
 
-// readKubeconfig reads one file.
 func readKubeconfig(path string) (kubeconfig, error) {
 	data, err := files.Read(path)
 	if err != nil {

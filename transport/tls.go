@@ -78,7 +78,6 @@ func (t TLSConfig) hasFiles() bool {
 	return t.CAFile != "" && len(t.CAData) == 0 || t.CertFile != "" && len(t.CertData) == 0 || t.KeyFile != "" && len(t.KeyData) == 0
 }
 
-// read reads the files.
 func (t TLSConfig) read() (b tlsBytes, err error) {
 	if b.ca, err = fileOrData("TLS.CAFile", t.CAFile, t.CAData); err != nil {
 		return b, err

@@ -60,7 +60,6 @@ func (c *socketConn) Read(p []byte) (n int, err error) {
 	return n, c.err
 }
 
-// open makes the handshake.
 func (c *socketConn) open() error {
 	req, err := parseRequest(c.request)
 	if err != nil {

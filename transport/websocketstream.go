@@ -103,7 +103,6 @@ func (s *socketStream) nextMessage() error {
 	return nil
 }
 
-// messageReader reads one message.
 type messageReader struct {
 	r      io.Reader
 	stream *socketStream
@@ -176,7 +175,6 @@ func newMessageFormats(asked []frames.Format) messageFormats {
 	return m
 }
 
-// next returns the format of a message.
 func (m *messageFormats) next(text bool) frames.Format {
 	if len(m.asked) > 1 {
 		i := slices.IndexFunc(m.asked, func(f frames.Format) bool { return f.Text() == text })

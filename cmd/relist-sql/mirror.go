@@ -13,7 +13,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// mirrorFlags are the flags of `relist-sql mirror`.
 type mirrorFlags struct {
 	cli.Selection
 	transport transport.WatchTransport

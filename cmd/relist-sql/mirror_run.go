@@ -118,7 +118,6 @@ func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg tran
 	return nil
 }
 
-// newMirror makes the mirror of a target.
 func (r *mirrorRun) newMirror(t *target) error {
 	opts := reflector.Options{PageSize: r.flags.PageSize, Trace: t.trace(), Fatal: t.fatal}
 	if r.flags.verify > 0 {

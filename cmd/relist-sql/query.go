@@ -38,7 +38,6 @@ func (f *readFlags) check(text string) (err error) {
 	return nil
 }
 
-// read opens the database and calls do.
 func (f *readFlags) read(ctx context.Context, do func(database.Reader) error) error {
 	r, err := database.Read(ctx, f.place)
 	if err == nil {

@@ -61,7 +61,6 @@ type statusReport struct {
 	Copies  []*copyStatus `json:"copies"`
 }
 
-// copyStatus is how one copy is.
 type copyStatus struct {
 	Resource string `json:"resource"`
 	Table    string `json:"table"`

@@ -13,7 +13,6 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/demo"
 )
 
-// demoFlags are the flags of `relist demo`.
 type demoFlags struct {
 	duration time.Duration
 	verbose  bool

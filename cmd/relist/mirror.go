@@ -11,7 +11,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// mirrorFlags are the flags of `relist mirror`.
 type mirrorFlags struct {
 	cli.Selection
 	transport  transport.WatchTransport
@@ -152,7 +151,6 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	return f.status.Check()
 }
 
-// addInitial defines --initial.
 func addInitial(cmd *cobra.Command, initial *reflector.InitialList) {
 	cli.AddChoice(cmd, initial, "initial",
 		"how to get the first state: list, whatever state the server has cached; recent, a\nlist of the most recent state; or watch, as the first events of a watch, which takes\nthe least memory of the server (default: list)",

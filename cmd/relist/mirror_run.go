@@ -66,7 +66,6 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	return f.mirror(ctx, cmd, cfg, targets, desk)
 }
 
-// target finds a resource.
 func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *transport.Client, cfg transport.Config, name string) (*target, error) {
 	found, namespace, err := f.Find(ctx, cmd.ErrOrStderr(), client, cfg, name)
 	if err != nil {
@@ -180,7 +179,6 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 	return errs[i]
 }
 
-// rules returns the options of the reflector.
 func (f *mirrorFlags) rules(source *listwatch.Client[*listwatch.Raw]) (reflector.Options, error) {
 	opts := reflector.Options{PageSize: f.PageSize, Resync: f.resync, Initial: f.initial}
 	if f.verify > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/show"
 )
 
-// addColor defines --color.
 func addColor(cmd *cobra.Command, when *report.ColorWhen) {
 	cli.AddChoice(cmd, when, "color", "paint text: auto, on a terminal if NO_COLOR is not set; always; or never (default: auto)",
 		cli.Choice[report.ColorWhen]{Word: "auto", Value: report.ColorAuto},
@@ -96,7 +95,6 @@ func (f *outputFlags) open(cmd *cobra.Command, stop func()) *mirrorOutput {
 	return o
 }
 
-// report prints a line about a target.
 func (o *mirrorOutput) report(t *target, l report.Line) {
 	d, isDelta := l.(report.Delta)
 	switch {
@@ -130,7 +128,6 @@ func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
 	return d
 }
 
-// printObject prints the object of a delta.
 func (o *mirrorOutput) printObject(t *target, d report.Delta) {
 	object, err := show.Object(d.Object, t.gvk)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// recordFlags are the flags of `relist record`.
 type recordFlags struct {
 	cli.Selection
 	runFor  time.Duration
@@ -139,7 +138,6 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	return nil
 }
 
-// options returns the options of the recording.
 func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (record.Options, error) {
 	found, namespace, err := f.Find(ctx, stderr, client, cfg, name)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/relist-go/relist/transport/discovery"
 )
 
-// relayFlags are the flags of `relist relay`.
 type relayFlags struct {
 	cli.Selection
 	listen       string

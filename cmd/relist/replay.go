@@ -18,7 +18,6 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// replayFlags are the flags of `relist replay`.
 type replayFlags struct {
 	update  bool
 	verbose bool

@@ -20,7 +20,6 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 )
 
-// serveFlags are the flags of `relist serve`.
 type serveFlags struct {
 	listen   string
 	objects  int

@@ -94,7 +94,6 @@ func (e *election) settle() {
 	}
 }
 
-// await waits for a term.
 func (e *election) await(ctx context.Context) (*term, error) {
 	for ctx.Err() == nil {
 		e.mu.Lock()

@@ -25,7 +25,6 @@ type opened[T object.Object] struct {
 	kill func()
 }
 
-// load calls Load.
 func (o *opened[T]) load() durable.State {
 	o.Helper()
 	state, err := o.Load(o.Context())
@@ -39,7 +38,6 @@ func (o *opened[T]) load() durable.State {
 // shorter.
 var patience = time.Minute
 
-// begin calls Begin.
 func (o *opened[T]) begin(current durable.State) durable.Tx[T] {
 	o.Helper()
 	ctx, cancel := context.WithTimeout(o.Context(), patience)
@@ -51,7 +49,6 @@ func (o *opened[T]) begin(current durable.State) durable.Tx[T] {
 	return tx
 }
 
-// write calls Write.
 func (o *opened[T]) write(tx durable.Tx[T], changes ...durable.Change[T]) {
 	o.Helper()
 	if err := tx.Write(o.Context(), changes); err != nil {
@@ -72,7 +69,6 @@ func (o *opened[T]) commit(current, next durable.State, writes ...[]durable.Chan
 	return next
 }
 
-// held calls Held.
 func (o *opened[T]) held(keys ...string) []object.Meta {
 	o.Helper()
 	metas, err := o.Held(o.Context(), keys)
@@ -85,7 +81,6 @@ func (o *opened[T]) held(keys ...string) []object.Meta {
 	return metas
 }
 
-// keys calls Keys.
 func (o *opened[T]) keys(after string, limit int) []string {
 	o.Helper()
 	keys, err := o.Keys(o.Context(), after, limit)
@@ -267,7 +262,6 @@ func gone[T any](how durable.Op, key, version string) durable.Change[T] {
 	return durable.Change[T]{Meta: object.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, Op: how}
 }
 
-// rowsAfter returns what the rows are after changes.
 func rowsAfter[T object.Object](r *rig[T], rows map[string]Row, changes ...durable.Change[T]) map[string]Row {
 	r.Helper()
 	after := map[string]Row{}
@@ -293,7 +287,6 @@ func (r *rig[T]) row(meta object.Meta, obj T) Row {
 	return Row{Meta: meta, Object: text}
 }
 
-// at returns a state of an epoch and a version.
 func at(epoch int64, version string) durable.State {
 	return durable.State{Epoch: epoch, Point: reflector.Point{Version: version}, Stream: stream()}
 }

@@ -57,7 +57,6 @@ func (db *DB) Lead(ctx context.Context, run func(context.Context) error) error {
 	return db.wrap("lead", lost)
 }
 
-// lock returns a connection that has the lock.
 func (db *DB) lock(ctx context.Context) (*pgx.Conn, error) {
 	var conn *pgx.Conn
 	for first := true; ; first = false {

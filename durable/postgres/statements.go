@@ -17,7 +17,6 @@ type statements struct {
 	clampFormer, clampPresent, clampEndedGaps, clampGaps string
 }
 
-// endGaps ends every gap that lasts.
 const endGaps = `UPDATE $G SET to_version = $3, to_time = $4 WHERE table_name = $1 AND cluster = $2 AND to_time IS NULL`
 
 // statements writes the name of the table for $T, that of its history for $H, and so on.

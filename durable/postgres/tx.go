@@ -135,7 +135,6 @@ func (t *tx[T]) queue(batch *pgx.Batch, change durable.Change[T], last bool) (in
 	return len(object), nil
 }
 
-// send sends statements together.
 func send[T any](c *Copy[T], batch *pgx.Batch) func(context.Context) error {
 	return func(ctx context.Context) error { return c.conn.SendBatch(ctx, batch).Close() }
 }

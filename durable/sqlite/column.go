@@ -8,7 +8,6 @@ import (
 	"github.com/relist-go/relist/durable/internal/tables"
 )
 
-// rules are those of names.
 var rules = tables.Rules{MaxName: 60, Prefix: "sqlite_", Reserved: []string{"rowid", "oid", "_rowid_"}}
 
 // column is one that the program has named.

@@ -2,7 +2,6 @@ package sqlite
 
 import "strings"
 
-// statements are those of one table.
 type statements struct {
 	held, keys, same, put, remove                         string
 	reform, end, record, endUnrecorded, recordRows, prune string

@@ -136,7 +136,6 @@ func (t table) make(conn *driver.Conn) error {
 	})
 }
 
-// exists reports whether the file has a table of a name.
 func exists(conn *driver.Conn, table string) (bool, error) {
 	found := int64(0)
 	err := exec(conn, "SELECT count(*) FROM sqlite_schema WHERE name = ?", number(&found), table)

@@ -63,7 +63,6 @@ type mutations struct {
 	noted []*noted
 }
 
-// noted is one state of one object.
 type noted struct {
 	key, version string
 	object       any // what the store has; a pointer, as a rule

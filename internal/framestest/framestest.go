@@ -108,7 +108,6 @@ func TestSplit(t testing.TB, newFramer func() frames.Framer, stream []byte, at, 
 	return want
 }
 
-// counting counts the reads of a reader.
 type counting struct {
 	r     io.Reader
 	reads int

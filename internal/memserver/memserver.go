@@ -422,7 +422,6 @@ func (s *Server[T]) sent(obj T) (T, error) {
 	return obj, nil
 }
 
-// at returns the objects at a version.
 func (s *Server[T]) at(version int) map[string]T {
 	then := map[string]T{}
 	for key, obj := range s.objects {

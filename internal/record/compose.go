@@ -32,7 +32,6 @@ type replay struct {
 	closed bool      // by the client
 }
 
-// compose returns the trace.
 func (c *conversation) compose(program trace.Program) ([]byte, error) {
 	var diverged *DivergedError
 	why := new(explanations)

@@ -72,7 +72,6 @@ type said interface {
 	lines() []string
 }
 
-// refused reports whether the server refused the connection.
 func (x *exchange) refused() bool {
 	return len(x.items) == 1 && x.items[0].what == said(refused)
 }
@@ -111,7 +110,6 @@ func problemLine(class, key string) string {
 	return strings.TrimSuffix("! "+class+" "+key, " ")
 }
 
-// lastProblem returns the last problem of the client.
 func (l *log) lastProblem() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +123,6 @@ func newLog() *log {
 	return &log{began: time.Now(), news: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
-// ask begins an exchange.
 func (l *log) ask(target string, fresh bool) *exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -147,7 +147,6 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 	return c, nil
 }
 
-// recording returns the Recording of a conversation.
 func (c *conversation) recording(program trace.Program) (*Recording, error) {
 	r := &Recording{Raw: c.raw(), Unsynced: c.unsynced, Requests: len(c.exchanges), Objects: c.objects()}
 	text, err := c.compose(program)

@@ -95,7 +95,6 @@ func (r *reducer) canBeDecoded(object jsontext.Value) bool {
 	return r.kind != "ConfigMap" || len(from.Data) == 0 || json.Unmarshal(from.Data, &data, lenient) == nil
 }
 
-// event returns the item for an event of a watch.
 func (r *reducer) event(message []byte) said {
 	var from struct {
 		Type   string         `json:"type"`
@@ -144,7 +143,6 @@ func (r *reducer) status(s *metav1.Status) *status {
 	return out
 }
 
-// statusOf reads the Status of a refusal.
 func statusOf(body []byte) (s metav1.Status, err error) {
 	if err = json.Unmarshal(body, &s, lenient); err == nil && s.Kind != "Status" {
 		err = errors.New("no Status")

@@ -84,7 +84,6 @@ func (r *Recording) sent() []int {
 	return []int{lists, watches, refused}
 }
 
-// versions returns the versions of objects by key.
 func versions(objects []string) map[string]string {
 	all := map[string]string{}
 	for _, object := range objects {

@@ -70,7 +70,6 @@ func (r *Row) Merge(next Row) {
 // Says reports whether a step did anything.
 func (r *Row) Says() bool { return r.Input != "time" || r.Effects != "" || r.Phase != r.From }
 
-// input describes a fact.
 func input(in protocol.Input) string {
 	switch in := in.(type) {
 	case protocol.Tick:

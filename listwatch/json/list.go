@@ -108,7 +108,6 @@ func (r *listReader) member(name string) error {
 	return r.value(&skipped)
 }
 
-// value decodes the next value.
 func (r *listReader) value(into any) error {
 	offset := r.json.Offset()
 	value, err := r.json.Value()

@@ -115,7 +115,6 @@ func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (
 	return delegate
 }
 
-// hasMethods reports whether a type decodes itself.
 func hasMethods(typ reflect.Type) bool {
 	pointer := reflect.PointerTo(typ)
 	return pointer.Implements(jsonType) || pointer.Implements(textType)

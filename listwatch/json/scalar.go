@@ -12,7 +12,6 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
-// name reads the name of a member at b[i].
 func (p *parser) name(i int) (string, int, error) {
 	if end := plainEnd(p.b, i+1); end >= 0 {
 		return p.text.String(p.b[i+1 : end]), end + 1, nil
@@ -21,7 +20,6 @@ func (p *parser) name(i int) (string, int, error) {
 	return p.text.String(text), end, err
 }
 
-// string reads the string at b[i].
 func (p *parser) string(i int) (any, int, error) {
 	if end := plainEnd(p.b, i+1); end >= 0 {
 		return p.text.Any(p.b[i+1 : end]), end + 1, nil

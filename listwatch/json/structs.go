@@ -181,7 +181,6 @@ func quotes(typ reflect.Type) bool {
 	}
 }
 
-// isString reports whether text is a JSON string.
 func isString(text []byte) bool {
 	return jsontext.Value(text).IsValid(lenient)
 }

@@ -83,7 +83,6 @@ func (o *Object[T]) part(path string, typ reflect.Type) (reflect.Value, error) {
 	return value, nil
 }
 
-// part decodes the member at a path.
 func (r *reader) part(data []byte, path string, typ reflect.Type) (reflect.Value, error) {
 	type key struct {
 		path string
@@ -161,7 +160,6 @@ func jsonName(field reflect.StructField) string {
 	return name
 }
 
-// typeAt returns the type of the field at a place.
 func typeAt(typ reflect.Type, place []int) reflect.Type {
 	for _, i := range place {
 		typ = pointee(typ).Field(i).Type

@@ -38,7 +38,6 @@ import (
 // changed. Several goroutines may read it.
 type Object[T object.Object] struct{ content }
 
-// errEmpty is returned for the zero value of an Object.
 var errEmpty = errors.New("lazy: the object is empty: nothing was decoded into it")
 
 // content is what an Object of any type has.

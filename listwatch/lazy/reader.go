@@ -62,7 +62,6 @@ func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error
 	return r, err
 }
 
-// newPart returns a part for a member of r.typ.
 func (r *reader) newPart(member wanted) (*part, error) {
 	paths, err := r.paths(member)
 	if err != nil {
@@ -106,7 +105,6 @@ func (r *reader) newHead(members []wanted) (*part, error) {
 	return head, nil
 }
 
-// paths returns the paths of members of r.typ.
 func (r *reader) paths(members ...wanted) (paths [][]string, err error) {
 	for _, member := range members {
 		names, err := member.names(pointee(r.typ))

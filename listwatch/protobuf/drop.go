@@ -20,7 +20,6 @@ type drop struct {
 	keys   map[string]*drop // by key, of the entries of a map
 }
 
-// newDrop returns a drop for the members at paths of a typ.
 func newDrop(typ reflect.Type, paths [][]string) (*drop, error) {
 	if _, err := wire.NewDrop(paths); err != nil {
 		return nil, err
@@ -176,7 +175,6 @@ func (d *drop) entry(message []byte) (_ *drop, ok bool) {
 	return found, err == nil
 }
 
-// tagLength returns the number of bytes of a field's tag.
 func tagLength(field []byte) int {
 	for i, c := range field {
 		if c < 0x80 {

@@ -77,7 +77,6 @@ func (r *listReader) malformed(err error) error {
 	return err
 }
 
-// field reads a field of the envelope.
 func (r *listReader) field(number int, typ protowire.Type) error {
 	if typ != protowire.Bytes {
 		return r.wire.Skip(typ)
@@ -171,7 +170,6 @@ func (r *listReader) item(end int64) error {
 	return r.list.Item(value)
 }
 
-// value reads the length of a value, and the value.
 func (r *listReader) value() ([]byte, error) {
 	size, err := r.wire.Uvarint()
 	if err != nil {

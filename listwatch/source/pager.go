@@ -161,7 +161,6 @@ func (l *List[T]) count(page *Page[T]) {
 	l.Pages++
 }
 
-// add adds the objects of a part.
 func (l *List[T]) add(p Part[T]) {
 	metas := p.Metas
 	if len(metas) != len(p.Items) || len(l.Metas) != len(l.Items) {

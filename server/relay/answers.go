@@ -36,7 +36,6 @@ func newAnswers[V any](yes, no time.Duration) *answers[V] {
 	}
 }
 
-// to returns the answer to a question.
 func (a *answers[V]) to(ctx context.Context, text []byte, ask func(context.Context) (value V, yes bool, err error)) (value V, err error) {
 	key := digest(sha256.Sum256(text))
 	a.mu.Lock()

@@ -56,7 +56,6 @@ func (r *Relay) ask(w http.ResponseWriter, g *guard, t target, query url.Values)
 	return nil
 }
 
-// path returns the path of a target at the upstream.
 func (u *upstream) path(t target) string {
 	segments := []string{"api", u.Version}
 	if u.Group != "" {

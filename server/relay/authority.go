@@ -107,7 +107,6 @@ func (g *guard) due() error {
 	return nil
 }
 
-// untilDue returns the time until the next question.
 func (g *guard) untilDue() time.Duration { return recheck - time.Since(g.asked) }
 
 // ask asks who the reader is now, and what they may.

@@ -93,7 +93,6 @@ func conversion(params map[string]string) (as schema.GroupVersionKind, converts 
 // ID implements [watchcache.Form].
 func (f *form) ID() string { return f.id }
 
-// appendObject appends one object.
 func (f *form) appendObject(b []byte, o *state) []byte {
 	if f.metadata {
 		b = append(append(b, f.start...), `"metadata":`...)
@@ -102,7 +101,6 @@ func (f *form) appendObject(b []byte, o *state) []byte {
 	return append(b, o.body...)
 }
 
-// appendItem appends one object of a list.
 func (f *form) appendItem(b []byte, o *state) []byte {
 	if f.metadata || f.custom {
 		return f.appendObject(b, o)
@@ -126,13 +124,11 @@ func (f *form) bookmark(version uint64, end bool) []byte {
 	return append(b, "}}}\n"...)
 }
 
-// errorEvent returns an ERROR event.
 func errorEvent(err error) []byte {
 	b := append([]byte(`{"type":"ERROR","object":`), encode(statusOf(err))...)
 	return append(b, "}\n"...)
 }
 
-// listHead returns the beginning of a list.
 func (f *form) listHead(p *watchcache.Page) []byte {
 	b := append([]byte(f.list), `"metadata":`...)
 	b = append(b, encode(metav1.ListMeta{
@@ -144,7 +140,6 @@ func (f *form) listHead(p *watchcache.Page) []byte {
 	return append(b, `,"items":[`...)
 }
 
-// statusOf returns the Status that a client gets for an error.
 func statusOf(err error) *metav1.Status {
 	var known apierrors.APIStatus
 	if status, ok := err.(apierrors.APIStatus); ok {

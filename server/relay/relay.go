@@ -242,7 +242,6 @@ func fromForeignPage(req *http.Request) bool {
 	})
 }
 
-// served names what the relay serves.
 func (r *Relay) served() string {
 	var names []string
 	for _, u := range r.upstreams {

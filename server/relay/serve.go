@@ -21,7 +21,6 @@ import (
 
 var noResource schema.GroupResource
 
-// serveResource answers a request for objects of a resource.
 func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *User, u *upstream, t target) error {
 	query := req.URL.Query()
 	opts := &internalversion.ListOptions{} // of an object: the parameters of lists are ignored
@@ -228,7 +227,6 @@ func (r *Relay) watch(w http.ResponseWriter, g *guard, sel watchcache.Selection,
 	return nil // any other error is the end of the watch, or a client that is gone or too slow
 }
 
-// openWatch is an open watch.
 type openWatch struct {
 	*guard
 

@@ -32,7 +32,6 @@ type signal struct {
 	watchers int    // that wait; a signal without any is forgotten
 }
 
-// signals are the open signals.
 type signals map[trigger]*signal
 
 func (s signals) join(t trigger) *signal {

@@ -62,7 +62,6 @@ func (w *window) drop(n int) {
 	w.changes = w.changes[n:]
 }
 
-// after returns the changes that are newer than version.
 func (w *window) after(version uint64) []*change {
 	i, _ := slices.BinarySearchFunc(w.changes, version+1, func(c *change, version uint64) int {
 		switch {

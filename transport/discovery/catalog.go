@@ -25,7 +25,6 @@ type query struct {
 	readings []schema.GroupVersion // none: any group
 }
 
-// parseQuery takes a name apart.
 func parseQuery(name string) (query, error) {
 	switch {
 	case strings.Contains(name, ","):

@@ -167,7 +167,6 @@ func (s *stdout) Write(b []byte) (int, error) {
 // Unwrap returns the output itself, which may be a terminal.
 func (s *stdout) Unwrap() io.Writer { return s.out }
 
-// failed returns the first error.
 func (s *stdout) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -102,7 +102,6 @@ func (t *Table) find(text []byte) (i, place int) {
 	return i, 1
 }
 
-// place returns the set for a hash, and the mark.
 func (t *Table) place(hash uint64) (i int, mark uint32) {
 	return int(hash & uint64(len(t.sets)-1)), uint32(hash >> 32) // the first result is less than maxSets
 }
@@ -137,7 +136,6 @@ func (t *Table) grow() {
 	}
 }
 
-// put puts a string into the table, and returns its position.
 func (t *Table) put(text string) (i, place int) {
 	i, mark := t.place(maphash.String(seed, text))
 	s := &t.sets[i]

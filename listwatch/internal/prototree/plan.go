@@ -123,7 +123,6 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 	return nil, false
 }
 
-// isMessage reports whether *typ has a method Unmarshal.
 func isMessage(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
 
 // message returns the plan of a type with a method Unmarshal. It keeps the plan before the

@@ -136,7 +136,6 @@ func splitTag(tag uint64) (number int, typ Type, err error) {
 // with 1 bit.
 const maxVarint = 10
 
-// uvarint reads a number.
 func uvarint(b []byte) (value uint64, rest []byte, err error) {
 	value, n := protowire.ConsumeVarint(b)
 	if n < 0 {

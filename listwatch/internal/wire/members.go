@@ -116,7 +116,6 @@ func (m *Members) value() bool {
 	return true
 }
 
-// unquote returns the text of a quoted string.
 func unquote(quoted []byte) []byte {
 	inside := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {

@@ -99,7 +99,6 @@ func (o options) run(ctx context.Context, program string, connect func(*env, Cas
 	return result.Write(os.Stdout)
 }
 
-// profiled writes profiles of run.
 func profiled(file string, run func() error) error {
 	cpu, err := os.Create(file + ".cpu")
 	if err != nil {

@@ -31,7 +31,6 @@ func steadyWatch(ctx context.Context, e *env) error {
 	return f.check(e.objects)
 }
 
-// perEvent adds the cost of one event.
 func (e *env) perEvent(wall, cpu time.Duration) {
 	e.result.Set(measure.Rate, float64(e.events)/wall.Seconds())
 	e.result.Set(measure.EventCPU, float64(cpu.Nanoseconds())/1000/float64(e.events))

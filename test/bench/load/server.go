@@ -97,7 +97,6 @@ func (s *Server) parse(req *http.Request) (query, error) {
 	return q, nil
 }
 
-// wants reports whether an object is wanted.
 func (q query) wants(v objects.Values) bool {
 	return v.Index >= q.begin && v.Index < q.end && (q.node == "" || q.node == objects.NodeName(v.Index))
 }

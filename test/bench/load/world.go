@@ -43,7 +43,6 @@ func (w *world) change(count int) uint64 {
 	return w.changeLocked(count, true)
 }
 
-// changeOne changes object i.
 func (w *world) changeOne(i int) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,7 +31,6 @@ const (
 	shapes
 )
 
-// eventType is the word of an event.
 func (s Shape) eventType() string {
 	if s == Added {
 		return "ADDED"

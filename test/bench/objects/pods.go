@@ -34,7 +34,6 @@ func Pods(file string, n int) (*Set, error) {
 	return set, nil
 }
 
-// readPods reads the first Pods of the list.
 func readPods(file string, most int) ([]*corev1.Pod, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -287,7 +287,6 @@ func byHand(steps []step) string {
 	return strings.Join(hands, ", ")
 }
 
-// doAll does steps, one after the other.
 func doAll(ctx context.Context, t *trial, steps []step) error {
 	for _, s := range steps {
 		if err := s.do(ctx, t); err != nil {
@@ -297,7 +296,6 @@ func doAll(ctx context.Context, t *trial, steps []step) error {
 	return nil
 }
 
-// times repeats steps.
 func times(n int, steps ...step) step {
 	return step{fmt.Sprintf("%d times (%s)", n, byHand(steps)), func(ctx context.Context, t *trial) error {
 		for range n {
@@ -338,7 +336,6 @@ func remove(name string) step {
 	}}
 }
 
-// pause lets time pass.
 func pause(d time.Duration) step {
 	return step{fmt.Sprintf("wait %g s", d.Seconds()), func(ctx context.Context, _ *trial) error { return pass(ctx, d) }}
 }

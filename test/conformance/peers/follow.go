@@ -79,7 +79,6 @@ next:
 	return time.Time{}, false
 }
 
-// current returns the index of the state at a moment.
 func current(states []state, t time.Time) int {
 	n := -1
 	for i, s := range states {

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// settings are the flags.
 type settings struct {
 	home     string
 	peers    string

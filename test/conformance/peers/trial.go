@@ -146,7 +146,6 @@ func (t *trial) play(ctx context.Context, starts chan struct{}) (r result, err e
 	return r, nil
 }
 
-// strike has the fault happen.
 func (t *trial) strike(ctx context.Context) error {
 	t.begun = time.Now()
 	if err := doAll(ctx, t, t.fault.steps); err != nil {

@@ -139,7 +139,6 @@ func (w *world) remove(name string) error {
 	return err
 }
 
-// requestLog counts requests.
 type requestLog struct {
 	mu    sync.Mutex
 	begun []time.Time     // when each request began, in no order
@@ -192,7 +191,6 @@ func (l *requestLog) between(from, to time.Time) (n int) {
 	return n
 }
 
-// first returns when the first request began.
 func (l *requestLog) first() (at time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

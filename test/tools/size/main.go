@@ -79,7 +79,6 @@ type tree struct {
 // heart are the packages of the mission, which import no others of the library.
 var heart = []string{"protocol", "reflector", "deltafifo", "store", "object", "listwatch/source"}
 
-// lines counts lines of Go.
 type lines struct{ code, tests int }
 
 func (t *tree) add(file string) error {
@@ -169,7 +168,6 @@ func (t *tree) group(name string) *lines {
 	return t.groups[name]
 }
 
-// module returns the folder of the module that a file belongs to.
 func (t *tree) module(file string) string {
 	dir := path.Dir(file)
 	for dir != "." && !t.modules[dir] {

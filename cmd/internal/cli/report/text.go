@@ -98,7 +98,6 @@ func FormatRows(rows []Row) string {
 	return b.String()
 }
 
-// count is a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

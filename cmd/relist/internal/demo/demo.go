@@ -63,7 +63,6 @@ type configMap struct {
 	Data map[string]string `json:"data"`
 }
 
-// demo is one demonstration.
 type demo struct {
 	opts    Options
 	out     *report.Printer

@@ -142,7 +142,6 @@ func (m *Mirror) consume() {
 	}
 }
 
-// process applies one entry of the queue.
 func (m *Mirror) process(e deltafifo.Entry[*listwatch.Raw]) error {
 	m.order.Lock()
 	defer m.order.Unlock()

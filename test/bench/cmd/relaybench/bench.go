@@ -17,7 +17,6 @@ import (
 	"github.com/relist-go/relist/test/bench/cases"
 )
 
-// bench runs the processes.
 type bench struct {
 	pods, rate, changes, each, together int
 
@@ -91,7 +90,6 @@ func number(ctx context.Context, url string) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// measure runs readers once.
 func (b *bench) measure(ctx context.Context, relayed bool, kinds []readers) (m measured, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // it ends what an error has left running

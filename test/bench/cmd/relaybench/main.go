@@ -131,7 +131,6 @@ func (b *bench) growth(ctx context.Context, numbers string) error {
 	return nil
 }
 
-// readers are some of one kind.
 type readers struct {
 	kind  string
 	count int

@@ -72,7 +72,6 @@ func main() {
 	}
 }
 
-// generate returns the file.
 func generate() string {
 	messages := make(map[string][]string)
 	for _, r := range roots {

@@ -46,7 +46,6 @@ const refused = "refuse me"
 
 var errRefused = errors.New("the program was asked to refuse this object")
 
-// options are the flags.
 type options struct {
 	database, schema string
 	server           string
@@ -149,7 +148,6 @@ func openCopy(ctx context.Context, o options) (durable.Copy[*listwatch.Raw], fun
 	return c, sqlite.Check, db.Close, nil
 }
 
-// tell returns traces that print.
 func tell() (*durable.Trace, *reflector.Trace) {
 	out := json.NewEncoder(os.Stdout)
 	tell := func(l Line) { _ = out.Encode(l) } // the test may have gone
