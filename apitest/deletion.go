@@ -199,7 +199,6 @@ func (s *storage) bury(t *table, cur *revision) (*revision, error) {
 	return r, nil
 }
 
-// hasGrace reports whether an object that is being deleted has a grace period.
 func hasGrace(meta map[string]any) bool {
 	grace, _ := meta["deletionGracePeriodSeconds"].(int64)
 	return grace > 0

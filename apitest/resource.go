@@ -68,7 +68,6 @@ func (r *Resource) verbs() []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// complete returns r with the defaults of empty fields.
 func (r Resource) complete() Resource {
 	if r.Version == "" {
 		r.Version = "v1"

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// encodeJSON converts the JSON of an object into a protobuf message.
 func (m *message) encodeJSON(object []byte) ([]byte, error) {
 	obj, err := decodeObject(object)
 	if err != nil {

@@ -20,7 +20,6 @@ const yamlMediaType = "application/yaml" // of the body of a request; answers do
 // maxBody is kube-apiserver's limit for the body of a request.
 const maxBody = 3 << 20
 
-// serveWrite answers a request that changes something.
 func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, v string, f format) error {
 	if !t.takes(v) {
 		if t.table.res.Custom && t.subresource == "" && t.namespace == "" {

@@ -55,7 +55,6 @@ type write struct {
 	owners *[]any
 }
 
-// create stores a new object.
 func (s *storage) create(t *table, w write, obj map[string]any) (*revision, error) {
 	obj, meta := shallow(obj)
 	namespace := w.namespace
@@ -333,7 +332,6 @@ func shallow(obj map[string]any) (copied, meta map[string]any) {
 	return copied, meta
 }
 
-// newUID returns a random (version 4) UUID.
 func newUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never returns an error

@@ -130,7 +130,6 @@ func (c *chunk) frame(part []byte, first, last bool) []byte {
 	return append(head, part...)
 }
 
-// upgrade answers a request with a WebSocket.
 func (p *peer) upgrade(req *request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -68,7 +68,6 @@ func (c *trackedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// gone reports whether the connection was closed.
 func (c *trackedConn) gone() bool {
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()

@@ -135,7 +135,6 @@ func withoutUser(text string) string {
 	return u.String()
 }
 
-// encode returns a JSON object of the fields.
 func (p printable) encode() string {
 	text, err := json.Marshal(map[string]any(p), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

@@ -126,7 +126,6 @@ inside a cluster's network.`,
 	return cmd
 }
 
-// check checks the flags' values and parses them.
 func (f *mirrorFlags) check(args []string) (err error) {
 	if err := f.Check(); err != nil {
 		return err

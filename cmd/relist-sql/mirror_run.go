@@ -23,7 +23,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// mirrorRun is `relist-sql mirror` at work.
 type mirrorRun struct {
 	flags   *mirrorFlags
 	server  string

@@ -20,7 +20,6 @@ const (
 	linePeriod = 10 * time.Second
 )
 
-// say prints a line about a target.
 func (r *mirrorRun) say(t *target, format string, args ...any) {
 	r.out.Say("%s%s", t.pad(labelWidth(r.targets)), visible.OneLine(fmt.Sprintf(format, args...)))
 }
@@ -59,7 +58,6 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 	}
 }
 
-// conclude prints the last line of a target.
 func (r *mirrorRun) conclude(t *target) {
 	s := t.mirror.Status()
 	if s.Committed.Epoch == 0 {

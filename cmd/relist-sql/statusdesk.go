@@ -165,7 +165,6 @@ func staleness(r reflector.Status, failing time.Time, lag time.Duration, now tim
 	return stale
 }
 
-// handler shows the status to programs.
 func (r *mirrorRun) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { web.WriteJSON(w, r.status(time.Now())) })

@@ -125,7 +125,6 @@ localhost, an address or --status-host.`,
 	return cmd
 }
 
-// check checks the flags' values and parses them.
 func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	if err := f.output.check(cmd); err != nil {
 		return err

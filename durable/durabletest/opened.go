@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"reflect"
 	"slices"
@@ -63,10 +64,23 @@ func (o *opened[T]) commit(current, next durable.State, writes ...[]durable.Chan
 	for _, changes := range writes {
 		o.write(tx, changes...)
 	}
-	if err := tx.Commit(o.Context(), next); err != nil {
-		o.Fatalf("Commit: %v", err)
-	}
+	o.end(tx, next)
 	return next
+}
+
+// end commits what was written.
+func (r *rig[T]) end(tx durable.Tx[T], next durable.State) {
+	r.Helper()
+	if err := tx.Commit(r.Context(), next); err != nil {
+		r.Fatalf("Commit: %v", err)
+	}
+}
+
+func (r *rig[T]) rollback(tx durable.Tx[T]) {
+	r.Helper()
+	if err := tx.Rollback(); err != nil {
+		r.Fatalf("Rollback: %v", err)
+	}
 }
 
 func (o *opened[T]) held(keys ...string) []object.Meta {
@@ -110,7 +124,7 @@ func (o *opened[T]) wantRows(want map[string]Row, when string) {
 // they see what it has written.
 func (o *opened[T]) wantSeen(want map[string]Row, when string) {
 	o.Helper()
-	keys := sortedKeys(want)
+	keys := slices.Sorted(maps.Keys(want))
 	if got := o.keys("", len(want)+1); !slices.Equal(got, keys) {
 		o.Fatalf("%s: Keys returned %q, want %q", when, got, keys)
 	}
@@ -138,7 +152,9 @@ func diffRows(rows []Row, want map[string]Row, except []string) string {
 		}
 		got[row.Meta.Key] = row
 	}
-	for _, key := range slices.Compact(slices.Sorted(slices.Values(append(sortedKeys(got), sortedKeys(want)...)))) {
+	both := maps.Clone(got)
+	maps.Copy(both, want)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if slices.Contains(except, key) {
 			continue
 		}
@@ -164,15 +180,6 @@ func short(object []byte) string {
 		return fmt.Sprintf("%s… (%d bytes)", object[:most], len(object))
 	}
 	return string(object)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func asJSON(v any) string {
@@ -265,9 +272,7 @@ func gone[T any](how durable.Op, key, version string) durable.Change[T] {
 func rowsAfter[T object.Object](r *rig[T], rows map[string]Row, changes ...durable.Change[T]) map[string]Row {
 	r.Helper()
 	after := map[string]Row{}
-	for key, row := range rows {
-		after[key] = row
-	}
+	maps.Copy(after, rows)
 	for _, c := range changes {
 		if c.Op != durable.Put {
 			delete(after, c.Meta.Key)

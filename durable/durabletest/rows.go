@@ -2,6 +2,7 @@ package durabletest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -78,9 +79,7 @@ func writeKeepsNoSlice[T object.Object](r *rig[T]) {
 	c.write(tx, changes...)
 	clear(changes)
 	copy(changes, []durable.Change[T]{r.put("default/c", "3", ""), r.put("default/d", "4", "")})
-	if err := tx.Commit(r.Context(), at(1, "10")); err != nil {
-		r.Fatalf("Commit: %v", err)
-	}
+	r.end(tx, at(1, "10"))
 	c.wantRows(rows, "after the caller has changed the slice that it had given to Write")
 }
 
@@ -106,7 +105,7 @@ func oddKeys[T object.Object](r *rig[T]) {
 	state := c.commit(c.load(), at(1, "10"), changes)
 	c.wantRows(rows, "after Puts of odd keys")
 	// Deleting one of them must delete no other.
-	for i, key := range sortedKeys(rows) {
+	for i, key := range slices.Sorted(maps.Keys(rows)) {
 		if i%5 != 0 {
 			continue
 		}
@@ -125,7 +124,7 @@ func keysInPages[T object.Object](r *rig[T]) {
 	for _, name := range slices.Backward(oddNames) {
 		changes = append(changes, r.put("default/"+name, "1", ""))
 	}
-	all := sortedKeys(rowsAfter(r, nil, changes...))
+	all := slices.Sorted(maps.Keys(rowsAfter(r, nil, changes...)))
 	c.commit(c.load(), at(1, "10"), changes)
 	for _, limit := range []int{1, 7, len(all) - 1, len(all), len(all) + 1, 1000} {
 		var got []string
@@ -223,23 +222,17 @@ func readsOwnWrites[T object.Object](r *rig[T]) {
 	other.wantSeen(before, "while another Copy has a transaction")
 	more := r.put("default/d", "14", "")
 	c.write(tx, more)
-	if err := tx.Commit(r.Context(), at(1, "14")); err != nil {
-		r.Fatalf("Commit: %v", err)
-	}
+	r.end(tx, at(1, "14"))
 	c.wantRows(rowsAfter(r, after, more), "after Commit")
 }
 
 func rollback[T object.Object](r *rig[T]) {
 	c, tx, before, _ := began(r)
-	if err := tx.Rollback(); err != nil {
-		r.Fatalf("Rollback: %v", err)
-	}
+	r.rollback(tx)
 	c.wantRows(before, "after Rollback")
 	// The Mirror goes on without Load.
 	tx = c.begin(at(1, "10"))
-	if err := tx.Rollback(); err != nil {
-		r.Fatalf("Rollback of a transaction without changes: %v", err)
-	}
+	r.rollback(tx)
 	more := r.put("default/d", "14", "")
 	c.commit(at(1, "10"), at(1, "14"), []durable.Change[T]{more})
 	c.wantState(at(1, "14"), "after a Commit that followed a Rollback")

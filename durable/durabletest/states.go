@@ -153,9 +153,7 @@ func otherMembersDoNotFence[T object.Object](r *rig[T]) {
 	if err != nil {
 		r.Fatalf("Begin with the epoch and version of the last commit: %v; nothing else is compared", err)
 	}
-	if err := tx.Rollback(); err != nil {
-		r.Fatalf("Rollback: %v", err)
-	}
+	r.rollback(tx)
 }
 
 // twoBeginAtOnce lets two Copies open an empty place, and then a place with rows, at the same time.
@@ -229,9 +227,7 @@ func transactionExcludes[T object.Object](r *rig[T]) {
 		}
 		next := at(1, fmt.Sprint(11+round))
 		a.write(tx, r.put("default/a", next.Point.Version, ""))
-		if err := tx.Commit(r.Context(), next); err != nil {
-			r.Fatalf("Commit, while another Copy has tried to begin: %v", err)
-		}
+		r.end(tx, next)
 		if err := <-done; err == nil {
 			r.Fatal("Begin has waited for another Copy's transaction, and did not see that it has changed the state")
 		}
@@ -242,9 +238,7 @@ func transactionExcludes[T object.Object](r *rig[T]) {
 
 	// If the first one rolls back, the other one may go on.
 	tx := a.begin(state)
-	if err := tx.Rollback(); err != nil {
-		r.Fatalf("Rollback: %v", err)
-	}
+	r.rollback(tx)
 	b.commit(state, at(2, "12"))
 }
 

@@ -117,7 +117,6 @@ func negotiate(accept string) objects.Format {
 	return objects.JSON
 }
 
-// mediaTypes are those of a list and of a watch.
 var mediaTypes = map[objects.Format][2]string{
 	objects.JSON:     {"application/json", "application/json"},
 	objects.Protobuf: {"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch"},

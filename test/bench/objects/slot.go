@@ -153,7 +153,6 @@ func (t Template) Append(dst []byte, v Values) []byte {
 // Len returns the length of the object, which is that of every other of this template.
 func (t Template) Len() int { return len(t.encoded) }
 
-// appendField appends a length-delimited field of protobuf.
 func appendField(dst []byte, number int, value []byte) []byte {
 	dst = append(dst, byte(number<<3|2))
 	dst = binary.AppendUvarint(dst, uint64(len(value)))

@@ -11,7 +11,6 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// fault is something that goes wrong.
 type fault struct {
 	name  string
 	what  string // in the table
@@ -329,7 +328,6 @@ var poison = step{"create a ConfigMap whose data is a number", func(_ context.Co
 	return t.write(func() error { return t.createWith("poison", 5) })
 }}
 
-// remove deletes a ConfigMap.
 func remove(name string) step {
 	return step{"delete a ConfigMap", func(_ context.Context, t *trial) error {
 		return t.write(func() error { return t.remove(name) })
@@ -345,7 +343,6 @@ func during(d time.Duration) step {
 	return step{fmt.Sprintf("wait %g s", d.Seconds()), func(ctx context.Context, t *trial) error { return writing(ctx, t, d) }}
 }
 
-// restore takes the server back.
 func (w *world) restore(resourceVersion string) error {
 	return w.write(func() error { return w.server.Restore(apitest.Restore{ResourceVersion: resourceVersion}) })
 }

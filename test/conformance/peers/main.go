@@ -227,7 +227,6 @@ func (p *pool) add(r result, err error, left int) {
 	}
 }
 
-// readResults reads what runs have written.
 func readResults(files []string) ([]result, error) {
 	var all []result
 	for _, name := range files {

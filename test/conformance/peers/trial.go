@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// trial is one fault, played to one client.
 type trial struct {
 	client client
 	fault  fault
@@ -157,7 +156,6 @@ func (t *trial) strike(ctx context.Context) error {
 	return nil
 }
 
-// conclude writes down how it ended.
 func (t *trial) conclude(r *result, at time.Time, ok bool) {
 	now := time.Now()
 	t.out.Lock()

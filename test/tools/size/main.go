@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -254,7 +255,7 @@ func rows(page string) int {
 func (t *tree) print() {
 	var all lines
 	fmt.Printf("%-12s %8s %8s\n", "lines of Go", "code", "tests")
-	for _, name := range sorted(t.groups) {
+	for _, name := range slices.Sorted(maps.Keys(t.groups)) {
 		g := t.groups[name]
 		fmt.Printf("%-12s %8d %8d\n", name, g.code, g.tests)
 		all.code += g.code
@@ -271,7 +272,7 @@ func (t *tree) print() {
 	fmt.Printf("folders at the top                 %d\n", len(t.folders))
 	fmt.Printf("direct requirements of go.mod      %d\n", t.direct)
 	fmt.Printf("exported names of the root module  %d in %d packages, %d without protocol\n", names, len(t.names), names-t.names["protocol"])
-	for _, dir := range sorted(t.names) {
+	for _, dir := range slices.Sorted(maps.Keys(t.names)) {
 		fmt.Printf("  %-24s %4d\n", dir, t.names[dir])
 	}
 	fmt.Printf("modules (go.mod)                   %d\n", len(t.modules))
@@ -279,13 +280,4 @@ func (t *tree) print() {
 	fmt.Printf("golden traces                      %d\n", t.traces)
 	fmt.Printf("rows of docs/states.md             %d\n", t.states)
 	fmt.Printf("mutations, plants                  %d, %d\n", t.mutations, t.plants)
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -147,7 +147,6 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 	return client, err
 }
 
-// print prints a line of what the client does.
 func (d *demo) print(l report.Line) {
 	if d.opts.Verbose {
 		d.out.Print(l)

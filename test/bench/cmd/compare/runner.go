@@ -55,7 +55,6 @@ type runner struct {
 // none if only relist runs.
 type results [2][]measure.Result
 
-// compare runs the programs of a case in turn.
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
 	var all results
