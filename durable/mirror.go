@@ -187,7 +187,7 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newWriter(runCtx, cancel, m, state)
+	w := &writer[T]{mirror: m, ctx: runCtx, cancel: cancel, state: state, batch: newBatch[T]()}
 	opts := m.opts.Reflector
 	opts.Start = state.Point
 	r := reflector.New(m.lw, w, opts)

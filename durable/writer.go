@@ -37,10 +37,6 @@ var (
 	_ reflector.Holder[object.Object] = (*writer[object.Object])(nil)
 )
 
-func newWriter[T object.Object](ctx context.Context, cancel context.CancelCauseFunc, m *Mirror[T], state State) *writer[T] {
-	return &writer[T]{mirror: m, ctx: ctx, cancel: cancel, state: state, batch: newBatch[T]()}
-}
-
 // die ends the writer: nothing more is committed, and the reflector's Run ends.
 func (w *writer[T]) die(err error) error {
 	if w.dead == nil {

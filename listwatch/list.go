@@ -163,10 +163,6 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 		}
 	}
 	p.kind.learn(kind)
-	return p.add(obj, meta)
-}
-
-func (p *pageDecoder[T]) add(obj T, meta object.Meta) error {
 	p.page.Items = append(p.page.Items, obj)
 	p.page.Metas = append(p.page.Metas, meta)
 	return p.shard.check(meta)

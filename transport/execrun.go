@@ -126,7 +126,7 @@ func (p *execPlugin) explain(err error) error {
 	return fmt.Errorf("%w: %s", err, hint)
 }
 
-// info is what the program is told.
+// info is the value of KUBERNETES_EXEC_INFO.
 func (p *execPlugin) info(interactive bool) (string, error) {
 	spec := execSpec{Interactive: interactive}
 	if p.cfg.ProvideClusterInfo {
@@ -138,7 +138,8 @@ func (p *execPlugin) info(interactive bool) (string, error) {
 		cluster.CAData, cluster.Config = ca, p.cfg.ClusterConfig
 		spec.Cluster = &cluster
 	}
-	return execInfo(p.cfg.APIVersion, spec)
+	data, err := json.Marshal(execCredential{APIVersion: p.cfg.APIVersion, Kind: execKind, Spec: spec})
+	return string(data), err
 }
 
 // stdinIsTerminal reports whether somebody can be asked.
@@ -175,12 +176,6 @@ type execStatus struct {
 }
 
 const execKind = "ExecCredential"
-
-// execInfo is the value of KUBERNETES_EXEC_INFO.
-func execInfo(apiVersion string, spec execSpec) (string, error) {
-	data, err := json.Marshal(execCredential{APIVersion: apiVersion, Kind: execKind, Spec: spec})
-	return string(data), err
-}
 
 type execOutcome struct {
 	credential credential

@@ -63,7 +63,7 @@ func decodeStatus(body []byte, decode func([]byte) (metav1.Status, error)) (stat
 		status, err = decode(body)
 	}
 	if err != nil {
-		status, err = decodeJSONStatus(body)
+		err = json.Unmarshal(body, &status, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	}
 	return status, err == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess
 }
@@ -106,11 +106,6 @@ func cutText(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxStatusText], "") + "…"
-}
-
-func decodeJSONStatus(body []byte) (status metav1.Status, err error) {
-	err = json.Unmarshal(body, &status, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return status, err
 }
 
 // describe is the message for a response that carries no Status.

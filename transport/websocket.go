@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -184,11 +183,6 @@ func accept(resp *Response) io.Reader {
 	_ = resp.Header.Write(&head) // a Buffer takes everything
 	head.WriteString("\r\n")
 	return &head
-}
-
-// parseRequest reads the request that gorilla/websocket has written.
-func parseRequest(written []byte) (*http.Request, error) {
-	return http.ReadRequest(bufio.NewReader(bytes.NewReader(written)))
 }
 
 // closeError is the end of a watch over WebSocket without code 1000, which is the end

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -61,7 +63,7 @@ func (c *socketConn) Read(p []byte) (n int, err error) {
 }
 
 func (c *socketConn) open() error {
-	req, err := parseRequest(c.request)
+	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(c.request)))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -210,10 +209,4 @@ func (f *mirrorFlags) columnsOf(targets []*target) error {
 		}
 	}
 	return nil
-}
-
-// errTwoOfOne says that two resources cannot be in one database: their long names are the same
-// where they are cut.
-func errTwoOfOne(a, b *target) error {
-	return fmt.Errorf("%s and %s would have the same table, %s: mirror them to two databases", a.label, b.label, a.table)
 }

@@ -74,7 +74,8 @@ func (f *mirrorFlags) targets(ctx context.Context, stderr io.Writer, client *tra
 		case same < 0:
 			targets = append(targets, t)
 		case targets[same].label != t.label:
-			return nil, errTwoOfOne(targets[same], t)
+			// Their long names are the same where they are cut.
+			return nil, fmt.Errorf("%s and %s would have the same table, %s: mirror them to two databases", targets[same].label, t.label, t.table)
 		}
 	}
 	return targets, f.columnsOf(targets)

@@ -145,7 +145,9 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	desk.serve(views...)
 	err := runAll(ctx, stop, targets, out)
 	if err == nil {
-		out.conclude(targets)
+		for _, t := range targets {
+			out.printer.PrintOf(t.label, t.mirror.Summary())
+		}
 	} else {
 		err = connect.Explain(err, cfg.Server, cli.StartTimeout)
 	}

@@ -143,13 +143,6 @@ func (o *mirrorOutput) printObject(t *target, d report.Delta) {
 	})) // Close returns the error
 }
 
-// conclude prints what is left to say at the end.
-func (o *mirrorOutput) conclude(targets []*target) {
-	for _, t := range targets {
-		o.printer.PrintOf(t.label, t.mirror.Summary())
-	}
-}
-
 // close ends the output, and returns its error.
 func (o *mirrorOutput) close() error {
 	if err := o.printer.Close(); err != nil {

@@ -30,12 +30,6 @@ type Options struct {
 	Timeout time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	o.Schema = cmp.Or(o.Schema, "relist")
-	o.Timeout = cmp.Or(o.Timeout, time.Minute)
-	return o
-}
-
 // DB is a schema of a database with copies in it. Its methods may be called from several
 // goroutines. It has no connection: each [Copy] has one of its own.
 type DB struct {
@@ -61,7 +55,8 @@ type closer interface{ close() error }
 // The role needs the right CREATE on the database. Without it, somebody else creates the schema,
 // and gives the role CREATE and USAGE on that.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
-	db := &DB{opts: opts.withDefaults(), copies: map[closer]durable.Table{}}
+	opts.Schema, opts.Timeout = cmp.Or(opts.Schema, "relist"), cmp.Or(opts.Timeout, time.Minute)
+	db := &DB{opts: opts, copies: map[closer]durable.Table{}}
 	if err := rules.CheckName(db.opts.Schema); err != nil {
 		return nil, fmt.Errorf("postgres: Options.Schema %q: %w", db.opts.Schema, err)
 	}

@@ -231,10 +231,7 @@ func (c *Copy[T]) Keys(ctx context.Context, after string, limit int) ([]string, 
 			keys = append(keys, s.ColumnText(0))
 		}, c.table.Cluster, after, max(limit, 0))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return keys, nil
+	return keys, err
 }
 
 // Begin implements [durable.Copy].

@@ -63,7 +63,8 @@ func (w *world) changeLocked(count int, seen bool) uint64 {
 		}
 		w.next = (w.next + 1) % len(w.states)
 	}
-	w.wakeLocked()
+	close(w.changed)
+	w.changed = make(chan struct{})
 	return w.version
 }
 
@@ -99,11 +100,6 @@ func (w *world) changeAtRate(ctx context.Context, count, rate int) uint64 {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.version
-}
-
-func (w *world) wakeLocked() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // snapshot returns the objects from begin to end, and a cursor where a watch goes on from it.

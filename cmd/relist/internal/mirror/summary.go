@@ -47,11 +47,6 @@ func (m *Mirror) count(change func(*report.Summary)) {
 	change(&m.summary)
 }
 
-// listedAt notes the version of a list, from which everything goes on.
-func (m *Mirror) listedAt(resourceVersion string) {
-	m.count(func(s *report.Summary) { s.ResourceVersion = resourceVersion })
-}
-
 // advance notes that the mirror has everything up to a version. One that is older, as
 // a confused server may send it, changes nothing; the reflector reports it.
 func (m *Mirror) advance(resourceVersion string) {

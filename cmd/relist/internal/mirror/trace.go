@@ -74,8 +74,10 @@ func (m *Mirror) trace() *reflector.Trace {
 // listDone notes a list that came, and lets the consumer at it.
 func (m *Mirror) listDone(l reflector.ListDone) {
 	if l.Err == nil {
-		m.listedAt(l.ResourceVersion)
-		m.count(func(s *report.Summary) { s.Lists++ })
+		m.count(func(s *report.Summary) {
+			s.ResourceVersion = l.ResourceVersion
+			s.Lists++
+		})
 	}
 	if m.held {
 		m.held = false
