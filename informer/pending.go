@@ -124,7 +124,6 @@ func (p *pending[T]) lift(fs ...func()) {
 
 func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
 
-// len returns the number of objects with a pending change.
 func (p *pending[T]) len() int { return len(p.byKey) }
 
 // take removes the oldest change and returns it. If the border is the oldest, or if nothing is

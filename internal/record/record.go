@@ -238,7 +238,6 @@ func (c *conversation) raw() []byte {
 	return []byte(b.String())
 }
 
-// objects returns how many objects came.
 func (c *conversation) objects() int {
 	n := 0
 	for _, x := range c.exchanges {

@@ -118,7 +118,6 @@ func Each(message []byte, visit func(Field) error) error {
 	return nil
 }
 
-// splitTag splits a tag into the field's number and type.
 func splitTag(tag uint64) (number int, typ Type, err error) {
 	typ = Type(tag & 7)
 	switch typ {
