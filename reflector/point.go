@@ -17,9 +17,6 @@ type Point = protocol.Point
 // reflector. The program calls it before the first Run.
 func (r *Reflector[T]) StartAt(p Point) {
 	r.start = p
-	if now := time.Now(); p.Current.After(now) {
-		p.Current = now // the clock was set back
-	}
 	r.shared.update(func(status *Status) { status.StartCurrent = p.Current })
 }
 

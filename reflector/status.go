@@ -127,6 +127,9 @@ func (s Status) Staleness(now time.Time) time.Duration {
 	start, current := s.Started, s.WatchedUntil
 	if !s.StartCurrent.IsZero() {
 		start = s.StartCurrent
+		if start.After(now) { // the clock was set back since
+			start = now
+		}
 	}
 	switch {
 	case start.IsZero():
