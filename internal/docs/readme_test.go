@@ -39,7 +39,7 @@ func TestReadmeCountsModules(t *testing.T) {
 		slices.Sort(modules)
 		return len(slices.Compact(modules))
 	}
-	want := fmt.Sprintf("| modules of [the program below](#use-it) | %d | %d |", count("test", "k8s.io/client-go/informers", "k8s.io/client-go/tools/clientcmd"),
+	want := fmt.Sprintf("| modules that [the program below](#use-it) needs | %d | %d |", count("test", "k8s.io/client-go/informers", "k8s.io/client-go/tools/clientcmd"),
 		count(".", "./examples/quickstart"))
 	if !strings.Contains(readText(t, "README.md"), want) {
 		t.Errorf("README.md has not: %s", want)
