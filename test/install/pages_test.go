@@ -117,6 +117,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"README.md", "git clone ", "the test itself clones the work tree"},
 	{"README.md", "make test", "it is a step of .ci/run"},
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
+	{"CONTRIBUTING.md", "for module |git push ", "they publish a release"},
 	{"cmd/deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
 	{"apitest/README.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"cmd/README.md", "mkdir |ln |kubectl ", "test/conformance/kubectl has the plugin"},
