@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/source"
@@ -148,6 +149,37 @@ func TestNewestObjectsAreLookedFor(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// A saved copy stays as old as it is while no watch has brought anything. A server accepts a watch
+// of an expired version, and then says that it is gone.
+func TestStalenessOfASavedCopy(t *testing.T) {
+	for _, accepted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, server := time.Now(), newScripted()
+			server.list = func(metav1.ListOptions) (*source.Page[partial], error) { return nil, errors.New("away") }
+			if !accepted {
+				server.watch = func(metav1.ListOptions) error { return errors.New("away") }
+			}
+			r, stop := follow(t, server, newPoints(configMap("a", "5")), reflector.Point{Version: "30", Current: begin.Add(-5 * time.Hour)})
+			if accepted {
+				watch := <-server.streams
+				<-time.After(3 * time.Second)
+				watch.events <- apierrors.NewResourceExpired("too old")
+			}
+			<-time.After(time.Until(begin.Add(time.Minute)))
+			if age, want := r.Status().Staleness(time.Now()), 5*time.Hour+time.Minute; age != want {
+				t.Errorf("staleness is %v if watches are accepted is %v, want %v", age, accepted, want)
+			}
+			stop()
+		})
+	}
+	// The clock was set back since, so nobody knows how old the copy is.
+	now := time.Now()
+	clockBack := reflector.Status{Started: now, StartCurrent: now.Add(5 * time.Hour)}
+	if age := clockBack.Staleness(now.Add(time.Minute)); age != time.Minute {
+		t.Errorf("staleness is %v, want the time since Run was called: 1m", age)
+	}
 }
 
 // A reflector cannot continue with a sink that does not say what it holds.

@@ -50,7 +50,7 @@ type Status struct {
 	LastByte, LastEvent, LastBookmark time.Time
 
 	// WatchedUntil is when the server was last heard while a watch was open. While one is open, and
-	// before the first, it is zero.
+	// before the first, it is zero. A watch that fails as FailingSince says does not count.
 	WatchedUntil time.Time
 
 	// FailingSince is when requests began to fail: no watch has been open since. While a
@@ -125,11 +125,8 @@ func (s Status) Heard() time.Time {
 // StartCurrent, or if that is zero, since the first call of Run. Before that call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
 	start, current := s.Started, s.WatchedUntil
-	if !s.StartCurrent.IsZero() {
-		start = s.StartCurrent
-		if start.After(now) { // the clock was set back since
-			start = now
-		}
+	if at := s.StartCurrent; !at.IsZero() && (start.IsZero() || at.Before(start)) { // else the clock was set back since
+		start = at
 	}
 	switch {
 	case start.IsZero():
@@ -142,7 +139,7 @@ func (s Status) Staleness(now time.Time) time.Duration {
 	if !s.FailingSince.IsZero() && s.FailingSince.Before(current) {
 		current = s.FailingSince
 	}
-	return now.Sub(current)
+	return max(0, now.Sub(current))
 }
 
 // Status returns the status at this moment. It may be called from any goroutine,
@@ -165,6 +162,8 @@ type shared struct {
 	changes int           // of the quarantine, see protocol.Machine.QuarantineChanges
 	tickets int           // calls of Relist
 	changed chan struct{} // closed at the next change; nil while no caller waits
+
+	watchedBefore time.Time // WatchedUntil when the present watch was opened
 }
 
 // update changes the status, and wakes the calls of await.
@@ -236,13 +235,26 @@ func (s *shared) enter(state State, now time.Time) {
 	status := &s.status
 	switch {
 	case state == Watching:
-		status.WatchedUntil = time.Time{}
+		s.watchedBefore, status.WatchedUntil = status.WatchedUntil, time.Time{}
+		if status.State != Opening {
+			s.watchedBefore = now // a stream, which has brought its initial events
+		}
+	case status.State == Watching && s.broughtNothing(now):
+		status.WatchedUntil = s.watchedBefore
 	case status.State == Watching:
 		last := *status
 		last.LastByte = s.lastByte.at()
 		status.WatchedUntil = last.Heard()
 	}
 	status.State, status.Since = state, now
+}
+
+// broughtNothing reports whether the watch that was open until now has failed as a watch of an
+// expired version does, which kube-apiserver accepts first. It needs mu.
+func (s *shared) broughtNothing(now time.Time) bool {
+	since := s.status.Since
+	return !s.machine.Failing.IsZero() && now.Sub(since) < 10*time.Second &&
+		s.status.LastEvent.Before(since) && s.status.LastBookmark.Before(since)
 }
 
 // failing notes a failure.
