@@ -122,7 +122,8 @@ func (s Status) Heard() time.Time {
 // the list will change. A watch that fails as [Status.FailingSince] says does not count.
 //
 // Until the sink has a whole list and a watch was open, the staleness is the time since
-// StartCurrent, or if that is zero, since the first call of Run. Before that call it is zero.
+// StartCurrent. If that is zero or in the future, it is the time since the first call of Run; before
+// that call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
 	start, current := s.Started, s.WatchedUntil
 	if at := s.StartCurrent; !at.IsZero() && (start.IsZero() || at.Before(start)) { // else the clock was set back since
