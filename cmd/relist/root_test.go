@@ -14,6 +14,7 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{"fly", `relist: unknown command "fly": want demo, mirror, record, relay, replay, serve or version`},
+		{"x", `relist: unknown command "x": want demo, mirror, record, relay, replay, serve or version`},
 		{"miror", `relist: unknown command "miror"; did you mean mirror?`},
 		{"--fly", "relist: unknown flag: --fly"},
 		{"mirror pods --selectr app=web", "relist mirror: unknown flag: --selectr; did you mean --selector?"},

@@ -2,6 +2,7 @@
 package near
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -36,9 +37,11 @@ func Like(typed string, names []Name) []string {
 	}
 	var found []candidate
 	for _, n := range names {
-		best := len(typed)
+		best := math.MaxInt
 		for _, spelling := range n.Spellings {
-			best = min(best, unlike(typed, spelling))
+			if d := unlike(typed, spelling); d < max(len(typed), len(spelling)) { // else they have nothing in common
+				best = min(best, d)
+			}
 		}
 		// A third of the letters may differ.
 		if best <= max(1, len(typed)/3) && !slices.ContainsFunc(found, func(f candidate) bool { return f.name == n.Name }) {
