@@ -142,8 +142,8 @@ func (d *driver[T]) tellPoint() {
 // saves returns the point at which the sink can be saved.
 func (d *driver[T]) saves() Point {
 	d.wantsPoint, d.point = true, d.machine.Point()
-	p, now := d.point, time.Now()
-	p.Current = now.Add(-d.Status().Staleness(now)).Round(0) // by the wall clock, for another process
+	p := d.point
+	p.Current = d.shared.current(time.Now())
 	return p
 }
 

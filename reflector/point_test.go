@@ -46,10 +46,14 @@ func (m *marks) take() string {
 func configMap(name, version string) partial { return newPartial(name, "uid", version) }
 
 // points is a store that writes down what it is told of points.
-type points struct{ marks }
+type points struct {
+	marks
+	last reflector.Point
+}
 
 func (p *points) At(version string, point func() reflector.Point) {
 	at := point()
+	p.last = at
 	line := "at " + version + ", point " + at.Version
 	for _, n := range at.Newest {
 		line += fmt.Sprintf(" %s@%s", n.Meta.Key, n.Meta.ResourceVersion)
@@ -75,7 +79,7 @@ func newPoints(objects ...partial) *points {
 	for _, obj := range objects {
 		_ = held.Add(obj)
 	}
-	return &points{marks{Memory: reflector.InMemory(held)}}
+	return &points{marks: marks{Memory: reflector.InMemory(held)}}
 }
 
 // follow runs a reflector until stop is called.
@@ -157,11 +161,12 @@ func TestStalenessOfASavedCopy(t *testing.T) {
 	for _, accepted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			begin, server := time.Now(), newScripted()
+			saved, sink := begin.Add(-5*time.Hour), newPoints(configMap("a", "5"))
 			server.list = func(metav1.ListOptions) (*source.Page[partial], error) { return nil, errors.New("away") }
 			if !accepted {
 				server.watch = func(metav1.ListOptions) error { return errors.New("away") }
 			}
-			r, stop := follow(t, server, newPoints(configMap("a", "5")), reflector.Point{Version: "30", Current: begin.Add(-5 * time.Hour)})
+			r, stop := follow(t, server, sink, reflector.Point{Version: "30", Current: saved})
 			if accepted {
 				watch := <-server.streams
 				<-time.After(3 * time.Second)
@@ -172,6 +177,9 @@ func TestStalenessOfASavedCopy(t *testing.T) {
 				t.Errorf("staleness is %v if watches are accepted is %v, want %v", age, accepted, want)
 			}
 			stop()
+			if accepted != (sink.last.Version == "30") || accepted && !sink.last.Current.Equal(saved) {
+				t.Errorf("if watches are accepted is %v, the copy would be saved as %s of %v, want 30 of %v", accepted, sink.last.Version, sink.last.Current, saved)
+			}
 		})
 	}
 	// The clock was set back since, so nobody knows how old the copy is.

@@ -122,8 +122,8 @@ func (s Status) Heard() time.Time {
 // the list will change. A watch that fails as [Status.FailingSince] says does not count.
 //
 // Until the sink has a whole list and a watch was open, the staleness is the time since
-// StartCurrent. If that is zero or in the future, it is the time since the first call of Run; before
-// that call it is zero.
+// StartCurrent, or since the first call of Run if that is zero or in the future. Before that
+// call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
 	start, current := s.Started, s.WatchedUntil
 	if at := s.StartCurrent; !at.IsZero() && (start.IsZero() || at.Before(start)) { // else the clock was set back since
@@ -240,7 +240,7 @@ func (s *shared) enter(state State, now time.Time) {
 		if status.State != Opening {
 			s.watchedBefore = now // a stream, which has brought its initial events
 		}
-	case status.State == Watching && s.broughtNothing(now):
+	case status.State == Watching && !s.machine.Failing.IsZero() && s.broughtNothing(now):
 		status.WatchedUntil = s.watchedBefore
 	case status.State == Watching:
 		last := *status
@@ -250,12 +250,24 @@ func (s *shared) enter(state State, now time.Time) {
 	status.State, status.Since = state, now
 }
 
-// broughtNothing reports whether the watch that was open until now has failed as a watch of an
-// expired version does, which kube-apiserver accepts first. It needs mu.
+// broughtNothing reports whether the watch may be one of an expired version: kube-apiserver accepts
+// it, and then says that the version is gone. It needs mu.
 func (s *shared) broughtNothing(now time.Time) bool {
 	since := s.status.Since
-	return !s.machine.Failing.IsZero() && now.Sub(since) < 10*time.Second &&
-		s.status.LastEvent.Before(since) && s.status.LastBookmark.Before(since)
+	return now.Sub(since) < 10*time.Second && s.status.LastEvent.Before(since) && s.status.LastBookmark.Before(since)
+}
+
+// current returns when the copy was last known to be up to date, for another process. A watch that
+// has brought nothing does not count, because this process may not see how it ends.
+func (s *shared) current(now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status
+	status.LastByte = s.lastByte.at()
+	if status.State == Watching && s.broughtNothing(now) {
+		status.State, status.WatchedUntil = Opening, s.watchedBefore
+	}
+	return now.Add(-status.Staleness(now)).Round(0) // by the wall clock
 }
 
 // failing notes a failure.
