@@ -270,7 +270,7 @@ func TestCommandStandbyAndFence(t *testing.T) {
 	third.await(t, "continues at ")
 	c.create("configmaps", "a", "two", nil) // the second one writes, and learns that it must not
 	err := second.Wait()
-	if second.ProcessState.ExitCode() != 3 || !strings.Contains(second.stderr.String(), "start both with --standby, so that one waits for the other") {
+	if second.ProcessState.ExitCode() != 3 || !strings.Contains(second.stderr.String(), "start all with --standby, so that one waits for another") {
 		t.Errorf("%v: %s", err, &second.stderr)
 	}
 }
