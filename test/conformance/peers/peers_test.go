@@ -43,6 +43,7 @@ func TestServerKnowsFaults(t *testing.T) {
 				continue // it depends on the state of the server
 			}
 			server := apitest.New(apitest.Options{})
+			server.Replica("replica-1") // as relist serve --replicas 2 does
 			if err := post(m[1]).do(t.Context(), &trial{world: &world{server: server}}); err != nil {
 				t.Errorf("%s: %v", f.name, err)
 			}
