@@ -128,6 +128,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
 	{"server/relay/README.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
+	{"server/relay/README.md", "openssl |go run ./cmd/relist relay pods|kubectl ", "they need a cluster with RBAC; test/conformance/peers has kubectl behind a relay"},
 	{"docs/testing-recipes.md", "curl --fail-with-body ", "no client of this test watches at that moment; apitest.TestWaitForWatches asks, too"},
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
 }
