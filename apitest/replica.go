@@ -39,7 +39,7 @@ func (s *Server) newReplica(name string) *Replica {
 	return r
 }
 
-// find returns a replica, nil if there is none of that name, and all names.
+// find returns the replica of a name, or nil, and the names of all replicas.
 func (s *Server) find(name string) (found *Replica, names string) {
 	s.storage.mu.RLock()
 	defer s.storage.mu.RUnlock()

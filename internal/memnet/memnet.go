@@ -1,8 +1,8 @@
 // Package memnet is a network in memory for tests, which works in [testing/synctest].
 //
 // A connection is one of package pipe, whose writes never wait. With those of [net.Pipe], two ends
-// that write at the same time wait for each other for ever, as they do when a client refuses a
-// certificate of which the server is still writing the rest.
+// that write at the same time wait for each other for ever. They do so when a client refuses a
+// certificate while the server is still writing it.
 package memnet
 
 import (

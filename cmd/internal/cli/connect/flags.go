@@ -50,7 +50,7 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.Server, "server", "", "`URL` of the API server; unix:///run/api.sock is a socket. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials are sent to no other server")
 	set.StringVar(&f.Token, "token", "", "bearer token. Other users of the machine can see it, so prefer --token-file")
 	set.StringVar(&f.TokenFile, "token-file", "", "`file` that holds the bearer token; it is read again when it changes")
-	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates of authorities, one of which must have signed the server's")
+	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates of the authorities that may have signed the server's")
 	set.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of the server: for tests only")
 	set.StringVar(&f.ServerName, "tls-server-name", "", "`name` that the server's certificate must carry (default: the host of its URL)")
 	set.StringVar(&f.CertFile, "client-certificate", "", "`file` with the client's own certificate; it is read again when it changes")
