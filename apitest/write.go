@@ -83,9 +83,15 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	if !w.direct || str(meta, "creationTimestamp") == "" {
 		meta["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	name := str(meta, "name")
 	if prefix := str(meta, "generateName"); name == "" && prefix != "" {
-		name = prefix + utilrand.String(5)
+		// A name that is taken is drawn again, of 14 million. kube-apiserver tries 8 times.
+		// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values
+		for name == "" || t.current(objectKey(namespace, name)) != nil {
+			name = prefix + utilrand.String(5)
+		}
 		meta["name"] = name
 	}
 	if !w.direct && (t.res.Status || !t.res.Custom) {
@@ -100,9 +106,6 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	if err := t.checkNew(meta); err != nil {
 		return nil, err
 	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if t.current(objectKey(namespace, name)) != nil {
 		return nil, apierrors.NewAlreadyExists(t.res.GroupResource(), name)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/relist-go/relist/internal/must"
 )
@@ -81,6 +82,13 @@ func TestServerSetsMetadata(t *testing.T) {
 		if len(name) != len("p-")+5 || str(meta, "namespace") != "d" || len(str(meta, "uid")) != 36 || str(meta, "creationTimestamp") != "2000-01-01T00:00:00Z" ||
 			meta["generation"] != 1.0 || str(meta, "resourceVersion") != "2" || meta["labels"] != nil {
 			t.Errorf("%v", meta)
+		}
+		// A generated name that is taken is drawn again.
+		for range 2 {
+			utilrand.Seed(1)
+			if a := f.do("POST", pods, `{"metadata":{"generateName":"q-"}}`); a.code != http.StatusCreated {
+				t.Errorf("%d %s", a.code, a.body)
+			}
 		}
 		// The server's members stay, whatever the client sends; a change of spec counts.
 		a := f.do("PUT", pods+"/"+name, `{"metadata":{"name":"`+name+`","creationTimestamp":"1999-01-01T00:00:00Z","generation":9},"spec":{"x":9007199254740992}}`)
