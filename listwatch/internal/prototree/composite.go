@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"unsafe"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
@@ -22,29 +24,33 @@ func pointerDecoder(elem reflect.Type, plan *plan) decodeOne {
 // before the elements are decoded.
 const maxHint = 1024
 
-// sliceDecoder appends the elements of a run to a slice. If parts may be shared, it sets
-// the capacity to the length. So a program that appends to the slice gets a copy, and does
-// not write into a shared part.
+// slice is what a slice of any type is in memory.
+type slice struct {
+	first    unsafe.Pointer
+	len, cap int
+}
+
+// sliceDecoder appends the elements of a run to a slice. It sets the capacity to the length. So a
+// program that appends to the slice gets a copy, and does not write into a part that may be shared.
 func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 	size := typ.Elem().Size()
 	return func(p *parser, in run, at unsafe.Pointer) bool {
-		v := reflect.NewAt(typ, at).Elem()
-		n, left := v.Len(), in.len
-		room, first := n, v.UnsafePointer()
-		ok := in.each(func(in value) bool {
-			if n == room {
-				more := min(left, maxHint) // the message has the bytes of so many elements
+		to := (*slice)(at)
+		n, left := to.len, in.len
+		return in.each(func(in value) bool {
+			switch {
+			case n < to.len:
+			case n == 0 && left == 1:
+				*to = slice{reflect.New(typ.Elem()).UnsafePointer(), 1, 1} // without the cost of Grow
+			default:
+				v, more := reflect.NewAt(typ, at).Elem(), min(left, maxHint) // the message has the bytes of so many elements
 				v.Grow(more)
 				v.SetLen(n + more)
-				room, first = n+more, v.UnsafePointer()
+				v.SetCap(n + more)
 			}
 			n, left = n+1, left-1
-			return elem.decode(p, in, unsafe.Add(first, uintptr(n-1)*size))
+			return elem.decode(p, in, unsafe.Add(to.first, uintptr(n-1)*size))
 		})
-		if ok && p.share {
-			v.SetCap(n)
-		}
-		return ok
 	}
 }
 
@@ -75,14 +81,17 @@ func (ps *planner) mapField(typ reflect.Type) (decodeMany, bool) {
 	if typ.Key().Kind() != reflect.String {
 		return nil, false
 	}
-	if typ == reflect.TypeFor[map[string]string]() {
-		return sharedRun(typ, decodeStringMap), true
+	switch typ.Elem() {
+	case reflect.TypeFor[string]():
+		return ps.sharedRun(typ, decodeStrings), true
+	case reflect.TypeFor[resource.Quantity]():
+		return ps.sharedRun(typ, decodeQuantities), true
 	}
 	elem, ok := ps.of(typ.Elem())
 	if !ok {
 		return nil, false
 	}
-	return sharedRun(typ, ps.mapDecoder(typ, elem)), true
+	return ps.sharedRun(typ, ps.mapDecoder(typ, elem)), true
 }
 
 // mapDecoder decodes a run of entries into a map.
@@ -140,20 +149,46 @@ func (p *parser) take(id int, typ reflect.Type) mapEntry {
 	return one
 }
 
-// decodeStringMap does the same as mapDecoder for a map[string]string, such as labels and
-// annotations, without reflection.
-func decodeStringMap(p *parser, in run, at unsafe.Pointer) bool {
-	to := (*map[string]string)(at)
-	if *to == nil {
-		*to = make(map[string]string, min(in.len, maxHint))
-	}
-	m := *to
+// decodeStrings does the same as mapDecoder for strings, such as labels and annotations, without
+// reflection. Keys of any type whose kind is string are the same in memory.
+func decodeStrings(p *parser, in run, at unsafe.Pointer) bool {
+	m := mapAt[string](at, in.len)
+	return in.each(func(in value) bool {
+		key, in, ok := entry(in.bytes, protowire.Bytes)
+		if ok {
+			m[p.text.String(key)] = p.text.String(in.bytes)
+		}
+		return ok
+	})
+}
+
+// decodeQuantities does so for quantities, such as the requests of a container. It remembers them,
+// because there are few. Each map gets a copy, to which a method of Quantity may write.
+func decodeQuantities(p *parser, in run, at unsafe.Pointer) bool {
+	m := mapAt[resource.Quantity](at, in.len)
 	return in.each(func(in value) bool {
 		key, in, ok := entry(in.bytes, protowire.Bytes)
 		if !ok {
 			return false
 		}
-		m[p.text.String(key)] = p.text.String(in.bytes)
+		known, ok := p.quantities.Get(in.bytes)
+		if !ok {
+			known = new(resource.Quantity)
+			if known.Unmarshal(in.bytes) != nil {
+				return false
+			}
+			p.quantities.Put(in.bytes, known)
+		}
+		m[p.text.String(key)] = known.DeepCopy()
 		return true
 	})
+}
+
+// mapAt returns the map at a place, which it makes if there is none.
+func mapAt[V any](at unsafe.Pointer, hint int) map[string]V {
+	to := (*map[string]V)(at)
+	if *to == nil {
+		*to = make(map[string]V, min(hint, maxHint))
+	}
+	return *to
 }

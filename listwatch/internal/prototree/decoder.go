@@ -3,6 +3,7 @@ package prototree
 import (
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
@@ -28,10 +29,10 @@ type Decoder struct {
 
 // New returns a Decoder for a struct type whose pointer has a method Unmarshal. If share is
 // true, different objects share equal parts in memory, so nobody may change these parts.
-// The object itself and its metadata are never shared. managedFields and strings are always
-// shared, even if share is false.
+// The object itself and its metadata are never shared. Strings, and the fieldsV1 of
+// managedFields, are always shared, even if share is false.
 func New(typ reflect.Type, share bool) *Decoder {
-	return &Decoder{pointer: reflect.PointerTo(typ), plan: planFor(typ), parser: parser{share: share}}
+	return &Decoder{pointer: reflect.PointerTo(typ), plan: planFor(typ, share), parser: parser{share: share}}
 }
 
 // Decode decodes message into the value that into points to. The value must be a zero value
@@ -42,7 +43,7 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	if v.Type() != d.pointer || v.IsNil() {
 		return into.Unmarshal(message)
 	}
-	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
+	d.parser.sharing, d.parser.depth = d.parser.share, 0
 	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v.UnsafePointer()) {
 		return nil
 	}
@@ -54,16 +55,17 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 // of a generated struct, with their tags; structs in it may be such parts, too. NewPart returns
 // false if a field cannot be decoded.
 func NewPart(typ reflect.Type, share bool) (*Decoder, bool) {
-	plans.mu.Lock()
-	defer plans.mu.Unlock()
-	plan, ok := plans.of(typ)
+	ps := planners[share]
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	plan, ok := ps.of(typ)
 	return &Decoder{plan: plan, parser: parser{share: share}}, ok
 }
 
 // Part decodes some fields of message into the struct that into points to, and skips the others. It
 // returns false if the message is unusual.
 func (d *Decoder) Part(message []byte, into any) bool {
-	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
+	d.parser.sharing, d.parser.depth = d.parser.share, 0
 	return d.plan.whole(&d.parser, value{bytes: message}, reflect.ValueOf(into).UnsafePointer())
 }
 
@@ -71,14 +73,14 @@ func (d *Decoder) Part(message []byte, into any) bool {
 type parser struct {
 	text    intern.Table
 	entries []mapEntry
+	last    []string // by place
 
 	share   bool // from New: different objects share equal parts
 	sharing bool // share is true, and the parser is at a place where parts are shared
 	caching bool // the current part has a value whose methods may write to it, see mayCache
 	parts   intern.Cache[reflect.Value]
-	depth   int  // how many parts that are being decoded contain the current place
-	managed bool // the parser is inside managedFields
+	depth   int // how many parts that are being decoded contain the current place
 
-	fields    intern.Cache[*metav1.FieldsV1]
-	entriesOf intern.Cache[[]metav1.ManagedFieldsEntry]
+	quantities intern.Cache[*resource.Quantity]
+	fields     intern.Cache[*metav1.FieldsV1]
 }

@@ -9,9 +9,9 @@
 //
 // Three things save time and memory. The package asks reflection about a type only once,
 // and keeps the answer as a plan. It counts the elements of a slice or a map before it
-// reads the first one, and allocates the final size at once. It keeps equal strings, and
-// equal values of metadata.managedFields, only once in memory. If the caller asks for that,
-// it does the same with other equal parts of objects.
+// reads the first one, and allocates the final size at once. It keeps equal strings, and the
+// equal fieldsV1 of managedFields, only once in memory. If the caller asks for that, it does
+// the same with other equal parts of objects.
 //
 // Some types have a method Unmarshal that was written by hand, for example metav1.Time.
 // Such a type is decoded by its own method.

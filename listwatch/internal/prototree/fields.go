@@ -52,6 +52,9 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 		if f.Name == "ResourceVersion" && (typ == metadataType || typ.Name() == "") {
 			made.one = decodeUnique
 		}
+		if typ == reflect.TypeFor[metav1.ManagedFieldsEntry]() && f.Name == "FieldsV1" {
+			made.one = decodeFieldsV1
+		}
 		if number >= len(all) {
 			all = append(all, make(fields, number+1-len(all))...)
 		}
@@ -87,10 +90,7 @@ func (ps *planner) field(typ reflect.Type) (wire protowire.Type, f field, ok boo
 			return 0, field{}, false
 		}
 		many := sliceDecoder(typ, elem)
-		if typ == reflect.TypeFor[[]metav1.ManagedFieldsEntry]() {
-			return elem.wire, field{many: managedRun(many)}, true
-		}
-		return elem.wire, field{many: sharedRun(typ, many)}, true
+		return elem.wire, field{many: ps.sharedRun(typ, many)}, true
 	}
 	one, ok := ps.of(typ)
 	if !ok {

@@ -10,7 +10,6 @@ import (
 
 // decode reads the message of a struct. It skips fields that the struct does not have.
 func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
-	once := p.sharing || p.managed
 	last := uint64(0)
 	for b := in.bytes; len(b) > 0; {
 		tag, first, rest, ok := next(b)
@@ -22,7 +21,7 @@ func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
 			b = rest
 			continue
 		}
-		if once && number <= last {
+		if p.sharing && number <= last {
 			return false // the field comes twice or out of order; a second value would be added to a part that may be shared
 		}
 		last = number

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"unsafe"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
@@ -46,21 +44,28 @@ type value struct {
 	number uint64
 }
 
-// plans are shared by all Decoders, because every resource has the types of ObjectMeta.
-var plans = planner{made: map[reflect.Type]*plan{}}
+// planners are by share, see New. Decoders have their plans in common, because every resource has
+// the types of ObjectMeta.
+var planners = map[bool]*planner{
+	false: {made: map[reflect.Type]*plan{}},
+	true:  {made: map[reflect.Type]*plan{}, share: true},
+}
 
 // planner makes plans, and keeps them.
 type planner struct {
-	mu   sync.Mutex
-	made map[reflect.Type]*plan
-	maps int // the number of map types so far; each has an index in parser.entries
+	share bool
+	mu    sync.Mutex
+	made  map[reflect.Type]*plan
+	maps  int // the number of map types so far; each has an index in parser.entries
+	texts int // the number of places for a string so far; each has an index in parser.last
 }
 
 // planFor returns the plan of a type with a method Unmarshal. Any goroutine may call it.
-func planFor(typ reflect.Type) *plan {
-	plans.mu.Lock()
-	defer plans.mu.Unlock()
-	return plans.message(typ)
+func planFor(typ reflect.Type, share bool) *plan {
+	ps := planners[share]
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.message(typ)
 }
 
 var unmarshalerType = reflect.TypeFor[Unmarshaler]()
@@ -84,7 +89,8 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 			return ps.part(typ)
 		}
 	case reflect.String:
-		return &plan{wire: protowire.Bytes, decode: decodeString}, true
+		ps.texts++
+		return &plan{wire: protowire.Bytes, decode: stringDecoder(ps.texts - 1)}, true
 	case reflect.Bool:
 		return &plan{wire: protowire.Varint, decode: decodeBool}, true
 	case reflect.Int:
@@ -104,9 +110,6 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 			return &plan{wire: protowire.Bytes, decode: decodeBytes}, true
 		}
 	case reflect.Pointer:
-		if typ == reflect.TypeFor[*metav1.FieldsV1]() {
-			return &plan{wire: protowire.Bytes, decode: decodeFieldsV1}, true
-		}
 		if kind := typ.Elem().Kind(); kind == reflect.Pointer || kind == reflect.Slice && !isMessage(typ.Elem()) {
 			return nil, false
 		}
@@ -114,7 +117,7 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		if elem.whole != nil {
+		if ps.share && elem.whole != nil {
 			return &plan{wire: elem.wire, decode: sharedPointer(typ.Elem(), elem)}, true
 		}
 		return &plan{wire: elem.wire, decode: pointerDecoder(typ.Elem(), elem)}, true
@@ -136,9 +139,13 @@ func (ps *planner) message(typ reflect.Type) *plan {
 	if typ.Kind() == reflect.Struct && isGenerated(typ) {
 		if fields, ok := ps.fields(typ); ok {
 			made.whole = fields.decode
-			made.decode = sharedMessage(typ, made.whole)
-			if typ == metadataType {
+			switch {
+			case !ps.share:
+				made.decode = made.whole
+			case typ == metadataType:
 				made.decode = private(made.whole)
+			default:
+				made.decode = sharedMessage(typ, made.whole)
 			}
 			return made
 		}

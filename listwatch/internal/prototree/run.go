@@ -15,7 +15,7 @@ type run struct {
 // after.
 func runOf(b, after []byte, tag uint64, first value) (r run, rest []byte) {
 	n, rest := 1, after
-	for len(rest) > 0 {
+	for len(rest) > 0 && rest[0] == b[0] { // otherwise it is another field
 		following, _, behind, ok := next(rest)
 		if !ok || following != tag {
 			break // another field, or malformed: the run ends here

@@ -10,10 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// decodeString keeps equal strings only once in memory.
-func decodeString(p *parser, in value, at unsafe.Pointer) bool {
-	*(*string)(at) = p.text.String(in.bytes)
-	return true
+// stringDecoder keeps equal strings only once in memory. The string before at the same place, which
+// is often the same, is found without a hash.
+func stringDecoder(place int) decodeOne {
+	return func(p *parser, in value, at unsafe.Pointer) bool {
+		if place >= len(p.last) {
+			p.last = append(p.last, make([]string, place+1-len(p.last))...)
+		}
+		last := &p.last[place]
+		if *last != string(in.bytes) {
+			*last = p.text.String(in.bytes)
+		}
+		*(*string)(at) = *last
+		return true
+	}
 }
 
 // decodeUnique decodes a string that no other object has, a resourceVersion. It does not
@@ -101,25 +111,20 @@ func namedSliceDecoder(typ reflect.Type) decodeOne {
 	}
 }
 
-// decodeFieldsV1 does the same as metav1.FieldsV1.Unmarshal. Inside managedFields, it also
-// remembers the result and reuses it: a manager usually owns the same fields in many
+// decodeFieldsV1 decodes the fieldsV1 of an entry of managedFields. It remembers the result and
+// reuses it, because programs do not write into it: a manager usually owns the same fields in many
 // objects, and these fields are a quarter of the bytes of a Pod.
 func decodeFieldsV1(p *parser, in value, at unsafe.Pointer) bool {
 	to := (**metav1.FieldsV1)(at)
 	if *to != nil {
 		return false // a second value would change the first, which other objects may share
 	}
-	if p.managed {
-		if fields, ok := p.fields.Get(in.bytes); ok {
-			*to = fields
-			return true
+	fields, ok := p.fields.Get(in.bytes)
+	if !ok {
+		fields = new(metav1.FieldsV1)
+		if fields.Unmarshal(in.bytes) != nil {
+			return false
 		}
-	}
-	fields := new(metav1.FieldsV1)
-	if fields.Unmarshal(in.bytes) != nil {
-		return false
-	}
-	if p.managed {
 		p.fields.Put(in.bytes, fields)
 	}
 	*to = fields

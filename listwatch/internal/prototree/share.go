@@ -2,7 +2,6 @@ package prototree
 
 import (
 	"reflect"
-	"slices"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +19,10 @@ const (
 )
 
 // If New was called with share, the functions below keep equal parts of objects only once in
-// memory. managedRun does so in any case. A part is the target of a pointer, a slice or a
-// map. The object itself and its metadata are never shared. For example, the containers of a
-// Pod are the same in each of its events, and often the same as in other Pods. A part is
-// looked up by its bytes in the message. That takes a twentieth of the time of decoding the
-// part, and no memory.
+// memory. A part is the target of a pointer, a slice or a map. The object itself and its
+// metadata are never shared. For example, the containers of a Pod are the same in each of its
+// events, and often the same as in other Pods. A part is looked up by its bytes in the message.
+// That takes a twentieth of the time of decoding the part, and no memory.
 //
 // Two things could change a shared part. First, decoding could add to a part later. So
 // [fields.decode] accepts each field only once, and in order, while parts are shared.
@@ -65,9 +63,12 @@ func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 	return worth, ok
 }
 
-// sharedRun returns a decoder of a slice or a map. It reuses a remembered value if there is
-// one, and otherwise calls decode.
-func sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
+// sharedRun returns a decoder of a slice or a map. If parts are shared, it reuses a remembered value
+// if there is one, and otherwise calls decode.
+func (ps *planner) sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
+	if !ps.share {
+		return decode
+	}
 	return func(p *parser, in run, at unsafe.Pointer) bool {
 		if !p.looksFor(in.bytes) {
 			return decode(p, in, at)
@@ -132,32 +133,8 @@ func sharedMessage(typ reflect.Type, decode decodeOne) decodeOne {
 	}
 }
 
-// managedRun returns a decoder of managedFields. It reuses a remembered value if there is
-// one, and otherwise calls decode. Equal managedFields are always shared, because programs
-// replace them as a whole, and do not write into them.
-func managedRun(decode decodeMany) decodeMany {
-	return func(p *parser, in run, at unsafe.Pointer) bool {
-		to := (*[]metav1.ManagedFieldsEntry)(at)
-		if len(*to) > 0 {
-			return decode(p, in, at) // a second run is appended to the first
-		}
-		if entries, ok := p.entriesOf.Get(in.bytes); ok {
-			*to = entries
-			return true
-		}
-		p.managed = true
-		ok := decode(p, in, at)
-		p.managed = false
-		if ok {
-			*to = slices.Clip(*to) // a program that appends to it gets a copy
-			p.entriesOf.Put(in.bytes, *to)
-		}
-		return ok
-	}
-}
-
 // private returns a decoder of metadata that calls decode and shares nothing but
-// managedFields and strings, because a program may write into the metadata of its object.
+// fieldsV1 and strings, because a program may write into the metadata of its object.
 func private(decode decodeOne) decodeOne {
 	return func(p *parser, in value, at unsafe.Pointer) bool {
 		sharing := p.sharing
