@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,6 +164,9 @@ func (p *pageDecoder[T]) decode(object, kind []byte) error {
 		}
 	}
 	p.kind.learn(kind)
+	if p.parts > 0 && p.page.Items == nil { // the part before was full, and this one mostly becomes so
+		p.page.Items, p.page.Metas = slices.Grow(p.page.Items, partObjects), slices.Grow(p.page.Metas, partObjects)
+	}
 	p.page.Items = append(p.page.Items, obj)
 	p.page.Metas = append(p.page.Metas, meta)
 	return p.shard.check(meta)
