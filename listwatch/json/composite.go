@@ -3,6 +3,7 @@ package json
 import (
 	"math/bits"
 	"reflect"
+	"unsafe"
 
 	"github.com/relist-go/relist/listwatch/internal/jsonfields"
 )
@@ -21,15 +22,27 @@ func (s *seen) first(i int) bool {
 	return before&bit == 0
 }
 
+// member is a field of a struct, or of a struct embedded in it.
+type member struct {
+	name   string
+	offset uintptr
+	plan   *plan
+}
+
 // fieldsDecoder decodes an object into a struct. It skips members without a field.
-func fieldsDecoder(fields []jsonfields.Field, ps *planner) func(*parser, int, reflect.Value) (int, error) {
+func fieldsDecoder(typ reflect.Type, fields []jsonfields.Field, ps *planner) decoder {
 	byName := make(map[string]int, len(fields))
-	members := make([]*plan, len(fields))
+	members := make([]member, len(fields))
 	for i, f := range fields {
 		byName[f.Name] = i
-		members[i] = ps.plan(f.Type)
+		members[i] = member{name: f.Name, plan: ps.plan(f.Type)}
+		within := typ
+		for _, index := range f.Index {
+			members[i].offset += within.Field(index).Offset
+			within = within.Field(index).Type
+		}
 	}
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -38,28 +51,25 @@ func fieldsDecoder(fields []jsonfields.Field, ps *planner) func(*parser, int, re
 			next int // servers write the members in the order of the fields
 		)
 		return p.members(i, func(name []byte, i int) (int, error) {
-			at := -1
-			for ahead := next; ahead < min(next+4, len(fields)); ahead++ {
-				if fields[ahead].Name == string(name) {
-					at = ahead
+			this := -1
+			for ahead := next; ahead < min(next+4, len(members)); ahead++ {
+				if members[ahead].name == string(name) {
+					this = ahead
 					break
 				}
 			}
-			if at < 0 {
+			if this < 0 {
 				var ok bool
-				if at, ok = byName[string(name)]; !ok {
+				if this, ok = byName[string(name)]; !ok {
 					return p.skip(i)
 				}
 			}
-			next = at + 1
-			if !came.first(at) {
+			next = this + 1
+			if !came.first(this) {
 				return i, errElsewhere // the second is merged into the first
 			}
-			target := v
-			for _, index := range fields[at].Index {
-				target = target.Field(index)
-			}
-			return members[at].decode(p, i, target)
+			m := &members[this]
+			return m.plan.decode(p, i, unsafe.Add(at, m.offset))
 		})
 	}
 }
@@ -105,8 +115,9 @@ func (p *parser) members(i int, visit func(name []byte, i int) (int, error)) (in
 // maxGrow is for how many elements a slice gets room before the first has come.
 const maxGrow = 64
 
-func sliceDecoder(element *plan) func(*parser, int, reflect.Value) (int, error) {
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+func sliceDecoder(typ reflect.Type, element *plan) decoder {
+	size := typ.Elem().Size()
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -114,8 +125,9 @@ func sliceDecoder(element *plan) func(*parser, int, reflect.Value) (int, error) 
 			return i, errElsewhere
 		}
 		n := p.next()
+		v := reflect.NewAt(typ, at).Elem()
 		if i = p.space(i + 1); p.at(i) == ']' {
-			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+			v.Set(reflect.MakeSlice(typ, 0, 0))
 			return i + 1, nil
 		}
 		v.Grow(min(n.members, maxGrow))
@@ -125,7 +137,7 @@ func sliceDecoder(element *plan) func(*parser, int, reflect.Value) (int, error) 
 			}
 			v.SetLen(count + 1)
 			var err error
-			if i, err = element.decode(p, i, v.Index(count)); err != nil {
+			if i, err = element.decode(p, i, unsafe.Add(v.UnsafePointer(), uintptr(count)*size)); err != nil {
 				return i, err
 			}
 			switch i = p.space(i); p.at(i) {
@@ -140,22 +152,21 @@ func sliceDecoder(element *plan) func(*parser, int, reflect.Value) (int, error) 
 	}
 }
 
-func pointerDecoder(typ reflect.Type, to *plan) func(*parser, int, reflect.Value) (int, error) {
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+func pointerDecoder(typ reflect.Type, to *plan) decoder {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
-		target := reflect.New(typ.Elem())
-		end, err := to.decode(p, i, target.Elem())
-		v.Set(target)
-		return end, err
+		target := reflect.New(typ.Elem()).UnsafePointer()
+		*(*unsafe.Pointer)(at) = target
+		return to.decode(p, i, target)
 	}
 }
 
-func mapDecoder(typ reflect.Type, element *plan) func(*parser, int, reflect.Value) (int, error) {
+func mapDecoder(typ reflect.Type, element *plan) decoder {
 	// A value that is taken out of the map is a copy, and its methods write to the copy.
 	copied := typ.Elem().Kind() != reflect.Pointer && hasMethods(typ.Elem())
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -164,12 +175,12 @@ func mapDecoder(typ reflect.Type, element *plan) func(*parser, int, reflect.Valu
 		}
 		m := reflect.MakeMapWithSize(typ, min(p.nodes[0].members, maxHint))
 		key, value := reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()
-		v.Set(m)
+		reflect.NewAt(typ, at).Elem().Set(m)
 		caching := p.known.caching
 		end, err := p.members(i, func(name []byte, i int) (int, error) {
 			key.SetString(p.text.String(name))
 			value.SetZero()
-			end, err := element.decode(p, i, value)
+			end, err := element.decode(p, i, value.Addr().UnsafePointer())
 			if err != nil {
 				return end, err
 			}
@@ -185,7 +196,7 @@ func mapDecoder(typ reflect.Type, element *plan) func(*parser, int, reflect.Valu
 
 // decodeStringMap is mapDecoder for the most common maps: labels, annotations,
 // selectors.
-func decodeStringMap(p *parser, i int, v reflect.Value) (int, error) {
+func decodeStringMap(p *parser, i int, at unsafe.Pointer) (int, error) {
 	if p.at(i) == 'n' {
 		return p.null(i)
 	}
@@ -193,7 +204,7 @@ func decodeStringMap(p *parser, i int, v reflect.Value) (int, error) {
 		return i, errElsewhere
 	}
 	m := make(map[string]string, min(p.nodes[0].members, maxHint))
-	*v.Addr().Interface().(*map[string]string) = m
+	*(*map[string]string)(at) = m
 	return p.members(i, func(name []byte, i int) (int, error) {
 		value, end, err := p.stringOrNull(i)
 		m[p.text.String(name)] = value

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"sync"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -13,11 +14,13 @@ import (
 )
 
 // plan decodes values of one type. It is made once for each type, so that reflection on
-// the type happens once. decode decodes the value at b[i] into v, and returns the
-// position after it. v must be addressable and have its zero value.
-type plan struct {
-	decode func(p *parser, i int, v reflect.Value) (end int, err error)
-}
+// the type happens once.
+type plan struct{ decode decoder }
+
+// decoder decodes the value at b[i] into the memory at a place, and returns the position after the
+// value. The memory must have the plan's type, and be zero. A place is a pointer without a type,
+// because reflect.Value checks each access.
+type decoder func(p *parser, i int, at unsafe.Pointer) (end int, err error)
 
 // plans are shared by all resources, because each of them needs the types of ObjectMeta.
 var plans = planner{made: map[reflect.Type]*plan{}}
@@ -52,7 +55,7 @@ func (ps *planner) plan(typ reflect.Type) *plan {
 
 // decoder follows the rules of encoding/json as apimachinery's decoder does. It leaves
 // rare types to that decoder, see [delegate].
-func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (int, error) {
+func (ps *planner) decoder(typ reflect.Type) decoder {
 	switch typ {
 	case reflect.TypeFor[metav1.Time]():
 		return decodeTime
@@ -61,20 +64,20 @@ func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (
 	case reflect.TypeFor[*metav1.FieldsV1]():
 		return decodeFieldsV1
 	case reflect.TypeFor[[]metav1.ManagedFieldsEntry]():
-		return managedDecoder(sliceDecoder(ps.plan(typ.Elem())))
+		return managedDecoder(sliceDecoder(typ, ps.plan(typ.Elem())))
 	case reflect.TypeFor[map[string]string]():
-		return shared(decodeStringMap)
+		return shared(typ, decodeStringMap)
 	case reflect.TypeFor[json.Number]():
-		return delegate
+		return delegate(typ)
 	}
 	if kind := typ.Kind(); kind != reflect.Pointer && kind != reflect.Interface && hasMethods(typ) {
 		switch {
 		case typ.Name() == "":
 			return decodeElsewhere // the methods come from an embedded field and count only in some places
 		case reflect.PointerTo(typ).Implements(jsonType):
-			return decodeMethod
+			return methodDecoder(typ)
 		}
-		return delegate
+		return delegate(typ)
 	}
 	switch typ.Kind() {
 	case reflect.String:
@@ -82,37 +85,37 @@ func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (
 	case reflect.Bool:
 		return decodeBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return decodeInt
+		return reflected(typ, decodeInt)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return decodeUint
+		return reflected(typ, decodeUint)
 	case reflect.Float32, reflect.Float64:
-		return decodeFloat
+		return reflected(typ, decodeFloat)
 	case reflect.Interface:
 		if typ.NumMethod() == 0 {
 			return decodeAny
 		}
 	case reflect.Pointer:
-		return shared(pointerDecoder(typ, ps.plan(typ.Elem())))
+		return shared(typ, pointerDecoder(typ, ps.plan(typ.Elem())))
 	case reflect.Slice:
 		if typ.Elem().Kind() == reflect.Uint8 {
-			return decodeBytes
+			return bytesDecoder(typ)
 		}
-		return shared(sliceDecoder(ps.plan(typ.Elem())))
+		return shared(typ, sliceDecoder(typ, ps.plan(typ.Elem())))
 	case reflect.Map:
 		if key := typ.Key(); key.Kind() == reflect.String && !reflect.PointerTo(key).Implements(textType) {
-			return shared(mapDecoder(typ, ps.plan(typ.Elem())))
+			return shared(typ, mapDecoder(typ, ps.plan(typ.Elem())))
 		}
 	case reflect.Struct:
 		fields, ok := jsonfields.Of(typ)
 		switch ok = ok && 0 < len(fields) && len(fields) <= maxFields; {
 		case ok && typ == reflect.TypeFor[metav1.ObjectMeta]():
-			return private(fieldsDecoder(fields, ps))
+			return private(fieldsDecoder(typ, fields, ps))
 		case ok:
-			return fieldsDecoder(fields, ps)
+			return fieldsDecoder(typ, fields, ps)
 		}
 	default:
 	}
-	return delegate
+	return delegate(typ)
 }
 
 func hasMethods(typ reflect.Type) bool {

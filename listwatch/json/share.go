@@ -2,6 +2,8 @@ package json
 
 import (
 	"reflect"
+	"slices"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -21,17 +23,18 @@ const (
 // shared returns a decoder of a slice, a map or a pointer that first looks the part up
 // among the parts of earlier objects, if parts are shared here. If it finds no equal part,
 // it calls decode.
-func shared(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+func shared(typ reflect.Type, decode decoder) decoder {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if c := p.at(i); !p.sharing || p.depth >= maxShared || c != '{' && c != '[' {
-			return decode(p, i, v)
+			return decode(p, i, at)
 		}
 		n := p.nodes[0]
 		text := p.b[i:n.end]
 		if len(text) < minShared {
-			return decode(p, i, v)
+			return decode(p, i, at)
 		}
-		if part, ok := p.known.parts.Get(text); ok && part.Type() == v.Type() {
+		v := reflect.NewAt(typ, at).Elem()
+		if part, ok := p.known.parts.Get(text); ok && part.Type() == typ {
 			p.nodes = p.nodes[1+n.within:]
 			v.Set(part)
 			return n.end, nil
@@ -39,7 +42,7 @@ func shared(decode func(*parser, int, reflect.Value) (int, error)) func(*parser,
 		before := p.known.caching
 		p.known.caching = false
 		p.depth++
-		end, err := decode(p, i, v)
+		end, err := decode(p, i, at)
 		p.depth--
 		if err == nil && !p.known.caching && p.known.parts.Met(text) {
 			if v.Kind() == reflect.Slice {
@@ -54,11 +57,11 @@ func shared(decode func(*parser, int, reflect.Value) (int, error)) func(*parser,
 
 // private returns a decoder of metadata that shares nothing but managedFields and strings,
 // because the object's owner may want to write to the metadata.
-func private(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+func private(decode decoder) decoder {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		sharing := p.sharing
 		p.sharing = false
-		end, err := decode(p, i, v)
+		end, err := decode(p, i, at)
 		p.sharing = sharing
 		return end, err
 	}
@@ -80,24 +83,25 @@ func mayCache(typ reflect.Type) bool {
 
 // managedDecoder decodes managedFields. Equal ones are always shared, because programs
 // replace them as a whole and do not write to them.
-func managedDecoder(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
-	return func(p *parser, i int, v reflect.Value) (int, error) {
+func managedDecoder(decode decoder) decoder {
+	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if p.at(i) != '[' {
-			return decode(p, i, v)
+			return decode(p, i, at)
 		}
+		into := (*[]metav1.ManagedFieldsEntry)(at)
 		n := p.nodes[0]
 		text := p.b[i:n.end]
 		if entries, ok := p.known.entries.Get(text); ok {
 			p.nodes = p.nodes[1+n.within:]
-			v.Set(reflect.ValueOf(entries))
+			*into = entries
 			return n.end, nil
 		}
 		p.known.managed = true
-		end, err := decode(p, i, v)
+		end, err := decode(p, i, at)
 		p.known.managed = false
 		if err == nil {
-			v.SetCap(v.Len()) // an append then copies the slice
-			p.known.entries.Put(text, v.Interface().([]metav1.ManagedFieldsEntry))
+			*into = slices.Clip(*into) // an append then copies the slice
+			p.known.entries.Put(text, *into)
 		}
 		return end, err
 	}

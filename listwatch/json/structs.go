@@ -87,20 +87,20 @@ func (s *structDecoder) decode(object []byte, v reflect.Value) bool {
 	defer s.index.shrink()
 	p := parser{b: object, nodes: s.index.nodes, text: &s.text, shared: &s.shared, sharing: s.share, known: &s.known}
 	s.known.managed, s.known.caching = false, false
-	made := v
+	made := v.Addr()
 	if v.Type() != s.typ { // a pointer to it
-		made = reflect.New(s.typ).Elem()
+		made = reflect.New(s.typ)
 	}
 	i := p.space(0)
 	if p.at(i) == 'n' {
 		return false
 	}
-	end, err := s.plan.decode(&p, i, made)
+	end, err := s.plan.decode(&p, i, made.UnsafePointer())
 	if err != nil || p.space(end) != len(object) {
 		return false
 	}
-	if made != v {
-		v.Set(made.Addr())
+	if v.Type() != s.typ {
+		v.Set(made)
 	}
 	return true
 }
