@@ -42,7 +42,7 @@ func fieldsDecoder(typ reflect.Type, fields []jsonfields.Field, ps *planner) dec
 			within = within.Field(index).Type
 		}
 	}
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -50,7 +50,7 @@ func fieldsDecoder(typ reflect.Type, fields []jsonfields.Field, ps *planner) dec
 			came seen
 			next int // servers write the members in the order of the fields
 		)
-		return p.members(i, func(name []byte, i int) (int, error) {
+		return p.members(i, func(name []byte, i int) int {
 			this := -1
 			for ahead := next; ahead < min(next+4, len(members)); ahead++ {
 				if members[ahead].name == string(name) {
@@ -66,7 +66,7 @@ func fieldsDecoder(typ reflect.Type, fields []jsonfields.Field, ps *planner) dec
 			}
 			next = this + 1
 			if !came.first(this) {
-				return i, errElsewhere // the second is merged into the first
+				return elsewhere // the second is merged into the first
 			}
 			m := &members[this]
 			return m.plan.decode(p, i, unsafe.Add(at, m.offset))
@@ -76,38 +76,37 @@ func fieldsDecoder(typ reflect.Type, fields []jsonfields.Field, ps *planner) dec
 
 // members walks through the object at b[i]. It calls visit with the name of each member
 // and the position of the value; visit returns the position after the value.
-func (p *parser) members(i int, visit func(name []byte, i int) (int, error)) (int, error) {
+func (p *parser) members(i int, visit func(name []byte, i int) int) int {
 	if p.at(i) != '{' {
-		return i, errElsewhere
+		return elsewhere
 	}
 	p.next()
 	i = p.space(i + 1)
 	if p.at(i) == '}' {
-		return i + 1, nil
+		return i + 1
 	}
 	for {
 		if p.at(i) != '"' {
-			return i, errElsewhere
+			return elsewhere
 		}
 		end := plainEnd(p.b, i+1)
 		if end < 0 {
-			return i, errElsewhere // a name with escapes
+			return elsewhere // a name with escapes
 		}
 		name := p.b[i+1 : end]
 		if i = p.space(end + 1); p.at(i) != ':' {
-			return i, errElsewhere
+			return elsewhere
 		}
-		var err error
-		if i, err = visit(name, p.space(i+1)); err != nil {
-			return i, err
+		if i = visit(name, p.space(i+1)); i < 0 {
+			return elsewhere
 		}
 		switch i = p.space(i); p.at(i) {
 		case ',':
 			i = p.space(i + 1)
 		case '}':
-			return i + 1, nil
+			return i + 1
 		default:
-			return i, errElsewhere
+			return elsewhere
 		}
 	}
 }
@@ -117,18 +116,18 @@ const maxGrow = 64
 
 func sliceDecoder(typ reflect.Type, element *plan) decoder {
 	size := typ.Elem().Size()
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
 		if p.at(i) != '[' {
-			return i, errElsewhere
+			return elsewhere
 		}
 		n := p.next()
 		v := reflect.NewAt(typ, at).Elem()
 		if i = p.space(i + 1); p.at(i) == ']' {
 			v.Set(reflect.MakeSlice(typ, 0, 0))
-			return i + 1, nil
+			return i + 1
 		}
 		v.Grow(min(n.members, maxGrow))
 		for count := 0; ; count++ {
@@ -136,24 +135,23 @@ func sliceDecoder(typ reflect.Type, element *plan) decoder {
 				v.Grow(1)
 			}
 			v.SetLen(count + 1)
-			var err error
-			if i, err = element.decode(p, i, unsafe.Add(v.UnsafePointer(), uintptr(count)*size)); err != nil {
-				return i, err
+			if i = element.decode(p, i, unsafe.Add(v.UnsafePointer(), uintptr(count)*size)); i < 0 {
+				return elsewhere
 			}
 			switch i = p.space(i); p.at(i) {
 			case ',':
 				i = p.space(i + 1)
 			case ']':
-				return i + 1, nil
+				return i + 1
 			default:
-				return i, errElsewhere
+				return elsewhere
 			}
 		}
 	}
 }
 
 func pointerDecoder(typ reflect.Type, to *plan) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -166,48 +164,48 @@ func pointerDecoder(typ reflect.Type, to *plan) decoder {
 func mapDecoder(typ reflect.Type, element *plan) decoder {
 	// A value that is taken out of the map is a copy, and its methods write to the copy.
 	copied := typ.Elem().Kind() != reflect.Pointer && hasMethods(typ.Elem())
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
 		if p.at(i) != '{' {
-			return i, errElsewhere
+			return elsewhere
 		}
 		m := reflect.MakeMapWithSize(typ, min(p.nodes[0].members, maxHint))
 		key, value := reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()
 		reflect.NewAt(typ, at).Elem().Set(m)
 		caching := p.known.caching
-		end, err := p.members(i, func(name []byte, i int) (int, error) {
+		end := p.members(i, func(name []byte, i int) int {
 			key.SetString(p.text.String(name))
 			value.SetZero()
-			end, err := element.decode(p, i, value.Addr().UnsafePointer())
-			if err != nil {
-				return end, err
+			end := element.decode(p, i, value.Addr().UnsafePointer())
+			if end < 0 {
+				return elsewhere
 			}
 			m.SetMapIndex(key, value) // if a key occurs twice, the second entry counts
-			return end, nil
+			return end
 		})
 		if copied {
 			p.known.caching = caching
 		}
-		return end, err
+		return end
 	}
 }
 
 // decodeStringMap is mapDecoder for the most common maps: labels, annotations,
 // selectors.
-func decodeStringMap(p *parser, i int, at unsafe.Pointer) (int, error) {
+func decodeStringMap(p *parser, i int, at unsafe.Pointer) int {
 	if p.at(i) == 'n' {
 		return p.null(i)
 	}
 	if p.at(i) != '{' {
-		return i, errElsewhere
+		return elsewhere
 	}
 	m := make(map[string]string, min(p.nodes[0].members, maxHint))
 	*(*map[string]string)(at) = m
-	return p.members(i, func(name []byte, i int) (int, error) {
-		value, end, err := p.stringOrNull(i)
+	return p.members(i, func(name []byte, i int) int {
+		value, end := p.stringOrNull(i)
 		m[p.text.String(name)] = value
-		return end, err
+		return end
 	})
 }

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"reflect"
@@ -14,105 +15,81 @@ import (
 )
 
 // null reads null, which leaves a zero value unchanged.
-func (p *parser) null(i int) (int, error) {
-	_, end, err := p.word(i, "null", nil)
-	return end, err
+func (p *parser) null(i int) int { return p.exactly(i, "null") }
+
+func (p *parser) exactly(i int, word string) int {
+	if end := i + len(word); end <= len(p.b) && string(p.b[i:end]) == word {
+		return end
+	}
+	return elsewhere
 }
 
 // stringOrNull reads a string, or null as the empty string.
-func (p *parser) stringOrNull(i int) (string, int, error) {
-	switch p.at(i) {
-	case 'n':
-		end, err := p.null(i)
-		return "", end, err
-	case '"':
-		return p.name(i)
+func (p *parser) stringOrNull(i int) (string, int) {
+	if p.at(i) != '"' {
+		return "", p.null(i)
 	}
-	return "", i, errElsewhere
-}
-
-func decodeString(p *parser, i int, at unsafe.Pointer) (int, error) {
-	text, end, err := p.stringOrNull(i)
+	text, end, err := p.name(i)
 	if err != nil {
-		return end, err
+		return "", elsewhere
 	}
-	*(*string)(at) = text
-	return end, nil
+	return text, end
 }
 
-func decodeBool(p *parser, i int, at unsafe.Pointer) (end int, err error) {
+func decodeString(p *parser, i int, at unsafe.Pointer) (end int) {
+	*(*string)(at), end = p.stringOrNull(i)
+	return end
+}
+
+func decodeBool(p *parser, i int, at unsafe.Pointer) int {
 	switch p.at(i) {
 	case 't':
-		_, end, err = p.word(i, "true", nil)
 		*(*bool)(at) = true
+		return p.exactly(i, "true")
 	case 'f':
-		_, end, err = p.word(i, "false", nil)
-	default:
-		return p.null(i)
+		return p.exactly(i, "false")
 	}
-	return end, err
+	return p.null(i)
 }
 
-// reflected decodes what is rare, or small beside a reflect.Value.
-func reflected(typ reflect.Type, decode func(*parser, int, reflect.Value) (int, error)) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
-		return decode(p, i, reflect.NewAt(typ, at).Elem())
+func numberDecoder(typ reflect.Type) decoder {
+	bits := typ.Bits()
+	return func(p *parser, i int, at unsafe.Pointer) int {
+		if p.at(i) == 'n' {
+			return p.null(i)
+		}
+		end, whole := numberEnd(p.b, i)
+		into := reflect.NewAt(typ, at).Elem()
+		if end < 0 || !whole && !into.CanFloat() {
+			return elsewhere
+		}
+		text, err := string(p.b[i:end]), error(nil)
+		switch {
+		case into.CanInt():
+			var n int64
+			n, err = strconv.ParseInt(text, 10, bits)
+			into.SetInt(n)
+		case into.CanUint():
+			var n uint64
+			n, err = strconv.ParseUint(text, 10, bits)
+			into.SetUint(n)
+		default:
+			var n float64
+			n, err = strconv.ParseFloat(text, bits)
+			into.SetFloat(n)
+		}
+		if err != nil {
+			return elsewhere
+		}
+		return end
 	}
-}
-
-func decodeInt(p *parser, i int, v reflect.Value) (int, error) {
-	if p.at(i) == 'n' {
-		return p.null(i)
-	}
-	end, whole := numberEnd(p.b, i)
-	if end < 0 || !whole {
-		return i, errElsewhere
-	}
-	n, err := strconv.ParseInt(string(p.b[i:end]), 10, 64)
-	if err != nil || v.OverflowInt(n) {
-		return i, errElsewhere
-	}
-	v.SetInt(n)
-	return end, nil
-}
-
-func decodeUint(p *parser, i int, v reflect.Value) (int, error) {
-	if p.at(i) == 'n' {
-		return p.null(i)
-	}
-	end, whole := numberEnd(p.b, i)
-	if end < 0 || !whole {
-		return i, errElsewhere
-	}
-	n, err := strconv.ParseUint(string(p.b[i:end]), 10, 64)
-	if err != nil || v.OverflowUint(n) {
-		return i, errElsewhere
-	}
-	v.SetUint(n)
-	return end, nil
-}
-
-func decodeFloat(p *parser, i int, v reflect.Value) (int, error) {
-	if p.at(i) == 'n' {
-		return p.null(i)
-	}
-	end, _ := numberEnd(p.b, i)
-	if end < 0 {
-		return i, errElsewhere
-	}
-	n, err := strconv.ParseFloat(string(p.b[i:end]), v.Type().Bits())
-	if err != nil || v.OverflowFloat(n) {
-		return i, errElsewhere
-	}
-	v.SetFloat(n)
-	return end, nil
 }
 
 // bytesDecoder decodes base64. It leaves an array of numbers, and a string with escapes, to
 // apimachinery's decoder.
 func bytesDecoder(typ reflect.Type) decoder {
 	others := delegate(typ)
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
 		}
@@ -127,95 +104,89 @@ func bytesDecoder(typ reflect.Type) decoder {
 		made := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 		n, err := base64.StdEncoding.Decode(made, text)
 		if err != nil {
-			return i, errElsewhere
+			return elsewhere
 		}
 		*(*[]byte)(at) = made[:n]
-		return end + 1, nil
+		return end + 1
 	}
 }
 
 // decodeAny decodes into an interface without methods, as a treeDecoder does.
-func decodeAny(p *parser, i int, at unsafe.Pointer) (end int, err error) {
-	*(*any)(at), end, err = p.value(i)
-	return end, err
-}
-
-// raw checks that the value at b[i] is JSON, and returns its bytes.
-func (p *parser) raw(i int) (value []byte, end int, err error) {
-	end, err = p.skip(i)
+func decodeAny(p *parser, i int, at unsafe.Pointer) int {
+	value, end, err := p.value(i)
 	if err != nil {
-		return nil, end, err
+		return elsewhere
 	}
-	return p.b[i:end], end, nil
+	*(*any)(at) = value
+	return end
 }
 
 // delegate leaves a value to apimachinery's decoder.
 func delegate(typ reflect.Type) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		p.known.caching = true // the value may contain anything
-		value, end, err := p.raw(i)
-		if err != nil {
-			return end, err
+		end := p.skip(i)
+		if end < 0 || utiljson.Unmarshal(p.b[i:end], reflect.NewAt(typ, at).Interface()) != nil {
+			return elsewhere
 		}
-		return end, utiljson.Unmarshal(value, reflect.NewAt(typ, at).Interface())
+		return end
 	}
 }
 
 // decodeElsewhere leaves the whole object to apimachinery's decoder.
-func decodeElsewhere(_ *parser, i int, _ unsafe.Pointer) (int, error) { return i, errElsewhere }
+func decodeElsewhere(*parser, int, unsafe.Pointer) int { return elsewhere }
 
 // methodDecoder decodes a type that has UnmarshalJSON.
 func methodDecoder(typ reflect.Type) decoder {
 	caching := mayCache(typ)
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		p.known.caching = p.known.caching || caching
 		return p.method(i, reflect.NewAt(typ, at).Interface().(json.Unmarshaler))
 	}
 }
 
-func (p *parser) method(i int, into json.Unmarshaler) (int, error) {
-	value, end, err := p.raw(i)
-	if err != nil {
-		return end, err
+func (p *parser) method(i int, into json.Unmarshaler) int {
+	end := p.skip(i)
+	if end < 0 || into.UnmarshalJSON(p.b[i:end]) != nil {
+		return elsewhere
 	}
-	return end, into.UnmarshalJSON(value)
+	return end
 }
 
 // decodeTime does what metav1.Time.UnmarshalJSON does, and remembers the last time. Most
 // times in an object are the same: it was created, scheduled and started in one second.
-func decodeTime(p *parser, i int, at unsafe.Pointer) (int, error) {
-	value, end, err := p.raw(i)
-	if err != nil {
-		return end, err
-	}
+func decodeTime(p *parser, i int, at unsafe.Pointer) int {
 	into, known := (*metav1.Time)(at), p.known
-	if known.timeText != "" && string(value) == known.timeText {
+	if len(known.timeText) > 0 && bytes.HasPrefix(p.b[i:], known.timeText) {
 		into.Time = known.time
-		return end, nil
+		return i + len(known.timeText)
 	}
+	end := p.skip(i)
+	if end < 0 {
+		return elsewhere
+	}
+	value := p.b[i:end]
 	if quote := plainEnd(value, 1); value[0] == '"' && quote == len(value)-1 {
 		parsed, err := time.Parse(time.RFC3339, string(value[1:quote])) // as UnmarshalJSON does, but without a decoder for the string
 		if err != nil {
-			return i, errElsewhere
+			return elsewhere
 		}
 		into.Time = parsed.Local()
-	} else if err := into.UnmarshalJSON(value); err != nil {
-		return end, err
+	} else if into.UnmarshalJSON(value) != nil {
+		return elsewhere
 	}
-	known.timeText, known.time = string(value), into.Time
-	return end, nil
+	known.timeText, known.time = append(known.timeText[:0], value...), into.Time
+	return end
 }
 
 // decodePort does what intstr.IntOrString.UnmarshalJSON does, without a decoder for the
 // number or the string.
-func decodePort(p *parser, i int, at unsafe.Pointer) (int, error) {
+func decodePort(p *parser, i int, at unsafe.Pointer) int {
 	into := (*intstr.IntOrString)(at)
 	if p.at(i) == '"' {
-		text, end, err := p.name(i)
-		if err == nil {
-			*into = intstr.FromString(text)
-		}
-		return end, err
+		text, end := p.stringOrNull(i)
+		*into = intstr.FromString(text)
+		return end
 	}
 	end, whole := numberEnd(p.b, i)
 	if end < 0 || !whole {
@@ -223,16 +194,16 @@ func decodePort(p *parser, i int, at unsafe.Pointer) (int, error) {
 	}
 	n, err := strconv.ParseInt(string(p.b[i:end]), 10, 32)
 	if err != nil {
-		return i, errElsewhere
+		return elsewhere
 	}
 	*into = intstr.FromInt32(int32(n)) // ParseInt has checked the size
-	return end, nil
+	return end
 }
 
 // decodeFieldsV1 does what metav1.FieldsV1.UnmarshalJSON does, and remembers the result. A
 // manager owns the same fields of all objects that it manages in the same way, and these
 // fields are a quarter of a Pod's bytes.
-func decodeFieldsV1(p *parser, i int, at unsafe.Pointer) (int, error) {
+func decodeFieldsV1(p *parser, i int, at unsafe.Pointer) int {
 	if p.at(i) == 'n' {
 		return p.null(i)
 	}
@@ -243,17 +214,17 @@ func decodeFieldsV1(p *parser, i int, at unsafe.Pointer) (int, error) {
 		if fields, ok := p.known.fields.Get(text); ok {
 			p.nodes = p.nodes[1+n.within:]
 			*(**metav1.FieldsV1)(at) = fields
-			return n.end, nil
+			return n.end
 		}
 	}
 	fields := new(metav1.FieldsV1)
-	end, err := p.method(i, fields)
-	if err != nil {
-		return end, err
+	end := p.method(i, fields)
+	if end < 0 {
+		return elsewhere
 	}
 	*(**metav1.FieldsV1)(at) = fields
 	if text != nil {
 		p.known.fields.Put(text, fields)
 	}
-	return end, nil
+	return end
 }

@@ -18,9 +18,12 @@ import (
 type plan struct{ decode decoder }
 
 // decoder decodes the value at b[i] into the memory at a place, and returns the position after the
-// value. The memory must have the plan's type, and be zero. A place is a pointer without a type,
-// because reflect.Value checks each access.
-type decoder func(p *parser, i int, at unsafe.Pointer) (end int, err error)
+// value, or elsewhere. The memory must have the plan's type, and be zero. A place is a pointer
+// without a type, because reflect.Value checks each access.
+type decoder func(p *parser, i int, at unsafe.Pointer) (end int)
+
+// elsewhere leaves the whole object to apimachinery's decoder, which decodes it or returns the error.
+const elsewhere = -1
 
 // plans are shared by all resources, because each of them needs the types of ObjectMeta.
 var plans = planner{made: map[reflect.Type]*plan{}}
@@ -84,12 +87,10 @@ func (ps *planner) decoder(typ reflect.Type) decoder {
 		return decodeString
 	case reflect.Bool:
 		return decodeBool
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return reflected(typ, decodeInt)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return reflected(typ, decodeUint)
-	case reflect.Float32, reflect.Float64:
-		return reflected(typ, decodeFloat)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64:
+		return numberDecoder(typ)
 	case reflect.Interface:
 		if typ.NumMethod() == 0 {
 			return decodeAny

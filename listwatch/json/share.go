@@ -24,7 +24,7 @@ const (
 // among the parts of earlier objects, if parts are shared here. If it finds no equal part,
 // it calls decode.
 func shared(typ reflect.Type, decode decoder) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if c := p.at(i); !p.sharing || p.depth >= maxShared || c != '{' && c != '[' {
 			return decode(p, i, at)
 		}
@@ -37,33 +37,33 @@ func shared(typ reflect.Type, decode decoder) decoder {
 		if part, ok := p.known.parts.Get(text); ok && part.Type() == typ {
 			p.nodes = p.nodes[1+n.within:]
 			v.Set(part)
-			return n.end, nil
+			return n.end
 		}
 		before := p.known.caching
 		p.known.caching = false
 		p.depth++
-		end, err := decode(p, i, at)
+		end := decode(p, i, at)
 		p.depth--
-		if err == nil && !p.known.caching && p.known.parts.Met(text) {
+		if end >= 0 && !p.known.caching && p.known.parts.Met(text) {
 			if v.Kind() == reflect.Slice {
 				v.SetCap(v.Len()) // an append then copies the slice
 			}
 			p.known.parts.Keep(text, reflect.ValueOf(v.Interface()))
 		}
 		p.known.caching = p.known.caching || before
-		return end, err
+		return end
 	}
 }
 
 // private returns a decoder of metadata that shares nothing but managedFields and strings,
 // because the object's owner may want to write to the metadata.
 func private(decode decoder) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		sharing := p.sharing
 		p.sharing = false
-		end, err := decode(p, i, at)
+		end := decode(p, i, at)
 		p.sharing = sharing
-		return end, err
+		return end
 	}
 }
 
@@ -84,7 +84,7 @@ func mayCache(typ reflect.Type) bool {
 // managedDecoder decodes managedFields. Equal ones are always shared, because programs
 // replace them as a whole and do not write to them.
 func managedDecoder(decode decoder) decoder {
-	return func(p *parser, i int, at unsafe.Pointer) (int, error) {
+	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) != '[' {
 			return decode(p, i, at)
 		}
@@ -94,15 +94,15 @@ func managedDecoder(decode decoder) decoder {
 		if entries, ok := p.known.entries.Get(text); ok {
 			p.nodes = p.nodes[1+n.within:]
 			*into = entries
-			return n.end, nil
+			return n.end
 		}
 		p.known.managed = true
-		end, err := decode(p, i, at)
+		end := decode(p, i, at)
 		p.known.managed = false
-		if err == nil {
+		if end >= 0 {
 			*into = slices.Clip(*into) // an append then copies the slice
 			p.known.entries.Put(text, *into)
 		}
-		return end, err
+		return end
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // skip checks that the value at b[i] is JSON, and returns the position after it.
-func (p *parser) skip(i int) (int, error) {
+func (p *parser) skip(i int) int {
 	switch c := p.at(i); {
 	case c == '"':
 		return p.skipString(i)
@@ -15,79 +15,72 @@ func (p *parser) skip(i int) (int, error) {
 		return p.skipArray(i)
 	case c == '-', '0' <= c && c <= '9':
 		end, _ := numberEnd(p.b, i)
-		if end < 0 {
-			return i, errElsewhere
-		}
-		return end, nil
+		return end
 	case c == 't':
-		_, end, err := p.word(i, "true", nil)
-		return end, err
+		return p.exactly(i, "true")
 	case c == 'f':
-		_, end, err := p.word(i, "false", nil)
-		return end, err
+		return p.exactly(i, "false")
 	}
 	return p.null(i)
 }
 
 // skipString checks a string. Package json checks a string that is not plain.
-func (p *parser) skipString(i int) (int, error) {
+func (p *parser) skipString(i int) int {
 	if end := plainEnd(p.b, i+1); end >= 0 {
-		return end + 1, nil
+		return end + 1
 	}
 	end, _, ok := wire.StringEnd(p.b, i+1)
 	if !ok || !isString(p.b[i:end]) {
-		return i, errElsewhere
+		return elsewhere
 	}
-	return end, nil
+	return end
 }
 
-func (p *parser) skipObject(i int) (int, error) {
+func (p *parser) skipObject(i int) int {
 	p.next()
 	if i = p.space(i + 1); p.at(i) == '}' {
-		return i + 1, nil
+		return i + 1
 	}
 	for {
 		if p.at(i) != '"' {
-			return i, errElsewhere
+			return elsewhere
 		}
-		end, err := p.skipString(i)
-		if err != nil {
-			return end, err
+		if i = p.skipString(i); i < 0 {
+			return elsewhere
 		}
-		if i = p.space(end); p.at(i) != ':' {
-			return i, errElsewhere
+		if i = p.space(i); p.at(i) != ':' {
+			return elsewhere
 		}
-		if i, err = p.skip(p.space(i + 1)); err != nil {
-			return i, err
+		if i = p.skip(p.space(i + 1)); i < 0 {
+			return elsewhere
 		}
 		switch i = p.space(i); p.at(i) {
 		case ',':
 			i = p.space(i + 1)
 		case '}':
-			return i + 1, nil
+			return i + 1
 		default:
-			return i, errElsewhere
+			return elsewhere
 		}
 	}
 }
 
-func (p *parser) skipArray(i int) (int, error) {
+func (p *parser) skipArray(i int) int {
 	p.next()
 	if i = p.space(i + 1); p.at(i) == ']' {
-		return i + 1, nil
+		return i + 1
 	}
 	for {
-		var err error
-		if i, err = p.skip(i); err != nil {
-			return i, err
+		if i = p.skip(i); i < 0 {
+			return elsewhere
 		}
 		switch i = p.space(i); p.at(i) {
 		case ',':
 			i = p.space(i + 1)
 		case ']':
-			return i + 1, nil
+			return i + 1
 		default:
-			return i, errElsewhere
+			return elsewhere
 		}
 	}
 }

@@ -40,7 +40,7 @@ type known struct {
 	parts    intern.Cache[reflect.Value]
 	fields   intern.Cache[*metav1.FieldsV1]
 	entries  intern.Cache[[]metav1.ManagedFieldsEntry]
-	timeText string
+	timeText []byte
 	time     time.Time
 
 	managed bool // the parser is inside managedFields
@@ -57,10 +57,6 @@ func newStructDecoder(typ reflect.Type, share bool) *structDecoder {
 	}
 	return &structDecoder{typ: typ, plan: planFor(typ), share: share}
 }
-
-// errElsewhere leaves the object to apimachinery's decoder, which decodes it or returns
-// the error.
-var errElsewhere = errors.New("left to apimachinery")
 
 // Decode decodes object into *into, which has the decoder's type. The error is a
 // *jsontext.SyntacticError if object is not JSON, and otherwise a *json.SemanticError. It
@@ -95,8 +91,8 @@ func (s *structDecoder) decode(object []byte, v reflect.Value) bool {
 	if p.at(i) == 'n' {
 		return false
 	}
-	end, err := s.plan.decode(&p, i, made.UnsafePointer())
-	if err != nil || p.space(end) != len(object) {
+	end := s.plan.decode(&p, i, made.UnsafePointer())
+	if end < 0 || p.space(end) != len(object) {
 		return false
 	}
 	if v.Type() != s.typ {
