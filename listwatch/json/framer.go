@@ -60,34 +60,30 @@ const (
 	classQuote
 	classOpen
 	classClose
-	classNUL
 )
 
 var classes = [256]uint8{
 	'"': classQuote,
 	'{': classOpen, '[': classOpen,
 	'}': classClose, ']': classClose,
-	0: classNUL,
 }
 
 // scan reads the next bytes. It returns how many it read, and whether the last of them
 // closed the object. On an error, n is the position of the byte that caused it.
 func (s *framer) scan(b []byte) (n int, done bool, err error) {
-	for i := 0; ; i++ {
-		if s.inString {
-			if i = s.scanString(b, i); s.inString {
-				return i, false, nil
-			}
-		}
-		for i < len(b) && classes[b[i]] == classOther {
-			i++
-		}
-		if i >= len(b) {
-			return len(b), false, nil
-		}
+	i := 0
+	if s.inString {
+		i = s.scanString(b)
+	}
+	for ; i < len(b); i++ {
 		switch c := b[i]; classes[c] {
 		case classQuote:
-			s.inString = true
+			end, escaped, ok := wire.StringEnd(b, i+1)
+			if !ok {
+				s.inString, s.escaped = true, escaped
+				return end, false, nil
+			}
+			i = end - 1
 		case classOpen:
 			s.push(c == '[')
 		case classClose:
@@ -97,19 +93,17 @@ func (s *framer) scan(b []byte) (n int, done bool, err error) {
 			if s.depth == 0 {
 				return i + 1, true, nil
 			}
-		case classNUL:
-			return i, false, errNUL
 		}
 	}
+	return len(b), false, nil
 }
 
-// scanString reads the rest of a string from b[i], and returns the position after its
-// closing quote. If b has no closing quote, scanString returns len(b) and leaves
-// inString set.
-func (s *framer) scanString(b []byte, i int) int {
-	if s.escaped && i < len(b) {
-		s.escaped = false
-		i++
+// scanString reads the rest of a string, and returns the position after its closing quote. If b has
+// no closing quote, scanString returns len(b) and leaves inString set.
+func (s *framer) scanString(b []byte) int {
+	i := 0
+	if s.escaped && len(b) > 0 {
+		i = 1
 	}
 	end, escaped, ok := wire.StringEnd(b, i)
 	s.inString, s.escaped = !ok, escaped

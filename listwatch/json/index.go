@@ -18,14 +18,11 @@ var errDepth = fmt.Errorf("nested deeper than %d", maxDepth)
 type node struct {
 	end     int // the position after its closing bracket
 	members int // an upper bound; exact if the JSON is valid
-	within  int // the number of nodes inside it; they come next in the index
+	within  int // the number of nodes inside it, which come next; while it is open, the node around it
 }
 
 // index holds the nodes of a JSON text, in the order of their opening brackets.
-type index struct {
-	nodes []node
-	open  []int // the nodes that are open, outermost first
-}
+type index struct{ nodes []node }
 
 // Classes of bytes outside of strings, for the nodes.
 const (
@@ -45,7 +42,7 @@ var nodeClasses = [256]uint8{
 // build notes the nodes of b. It returns an error if brackets do not match or are
 // nested too deeply. The second pass finds all other errors.
 func (x *index) build(b []byte) error {
-	x.nodes, x.open = x.nodes[:0], x.open[:0]
+	nodes, open, depth := x.nodes[:0], -1, 0 // open is the innermost node that is open
 	for i := 0; i < len(b); i++ {
 		switch nodeClasses[b[i]] {
 		case nodeQuote:
@@ -55,34 +52,34 @@ func (x *index) build(b []byte) error {
 			}
 			i = end - 1
 		case nodeComma:
-			if len(x.open) > 0 {
-				x.nodes[x.open[len(x.open)-1]].members++
+			if depth > 0 {
+				nodes[open].members++
 			}
 		case nodeOpen:
-			if len(x.open) == maxDepth {
+			if depth++; depth > maxDepth {
 				return &jsontext.SyntacticError{ByteOffset: int64(i), Err: errDepth}
 			}
-			x.open = append(x.open, len(x.nodes))
-			x.nodes = append(x.nodes, node{end: i})
+			nodes = append(nodes, node{end: i, within: open})
+			open = len(nodes) - 1
 		case nodeClose:
-			if len(x.open) == 0 {
+			if depth--; depth < 0 {
 				return syntaxError(i, "a bracket closes what was not opened")
 			}
-			n := &x.nodes[x.open[len(x.open)-1]]
+			n := &nodes[open]
 			if opener := b[n.end]; opener != b[i]-2 { // '{' and '}', as '[' and ']', are two apart
 				return syntaxError(i, fmt.Sprintf("%q closes what %q opened", b[i], opener))
 			}
 			if n.members > 0 || !empty(b[n.end+1:i]) {
 				n.members++
 			}
-			n.within = len(x.nodes) - 1 - x.open[len(x.open)-1]
 			n.end = i + 1
-			x.open = x.open[:len(x.open)-1]
+			n.within, open = len(nodes)-1-open, n.within
 		}
 	}
-	if len(x.open) > 0 {
+	if depth > 0 {
 		return syntaxError(len(b), "a closing bracket is missing")
 	}
+	x.nodes = nodes
 	return nil
 }
 

@@ -12,31 +12,28 @@ type Scanner struct {
 // Scan returns how many bytes it read, and whether the last of them closed the value.
 func (s *Scanner) Scan(b []byte) (n int, done bool) {
 	i := 0
-	for {
-		if s.inString {
-			if i = s.scanString(b, i); s.inString {
-				return len(b), false
-			}
-		}
-		for i < len(b) && classes[b[i]] == classOther {
-			i++
-		}
-		if i >= len(b) {
-			return len(b), false
-		}
+	if s.inString {
+		i = s.scanString(b, 0)
+	}
+	for ; i < len(b); i++ {
 		switch classes[b[i]] {
 		case classQuote:
-			s.inString = true
+			end, escaped, ok := StringEnd(b, i+1)
+			if !ok {
+				s.inString, s.escaped = true, escaped
+				return len(b), false
+			}
+			i = end - 1
 		case classOpen:
 			s.depth++
-		default: // classClose
+		case classClose:
 			if s.depth--; s.depth <= 0 {
 				s.depth = 0
 				return i + 1, true
 			}
 		}
-		i++
 	}
+	return len(b), false
 }
 
 // scanString reads the rest of a string, and returns the position after its closing
