@@ -3,6 +3,7 @@ package json
 import (
 	"math/bits"
 	"reflect"
+	"sync"
 	"unsafe"
 
 	"github.com/relist-go/relist/listwatch/internal/jsonfields"
@@ -164,6 +165,10 @@ func pointerDecoder(typ reflect.Type, to *plan) decoder {
 func mapDecoder(typ reflect.Type, element *plan) decoder {
 	// A value that is taken out of the map is a copy, and its methods write to the copy.
 	copied := typ.Elem().Kind() != reflect.Pointer && hasMethods(typ.Elem())
+	type entry struct{ key, value reflect.Value } // memory where each is decoded, and then copied into the map
+	entries := sync.Pool{New: func() any {
+		return &entry{reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()}
+	}}
 	return func(p *parser, i int, at unsafe.Pointer) int {
 		if p.at(i) == 'n' {
 			return p.null(i)
@@ -172,22 +177,24 @@ func mapDecoder(typ reflect.Type, element *plan) decoder {
 			return elsewhere
 		}
 		m := reflect.MakeMapWithSize(typ, min(p.nodes[0].members, maxHint))
-		key, value := reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()
+		one := entries.Get().(*entry)
 		reflect.NewAt(typ, at).Elem().Set(m)
 		caching := p.known.caching
 		end := p.members(i, func(name []byte, i int) int {
-			key.SetString(p.text.String(name))
-			value.SetZero()
-			end := element.decode(p, i, value.Addr().UnsafePointer())
+			one.key.SetString(p.text.String(name))
+			one.value.SetZero()
+			end := element.decode(p, i, one.value.Addr().UnsafePointer())
 			if end < 0 {
 				return elsewhere
 			}
-			m.SetMapIndex(key, value) // if a key occurs twice, the second entry counts
+			m.SetMapIndex(one.key, one.value) // if a key occurs twice, the second entry counts
 			return end
 		})
 		if copied {
 			p.known.caching = caching
 		}
+		one.value.SetZero()
+		entries.Put(one)
 		return end
 	}
 }

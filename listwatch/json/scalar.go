@@ -42,7 +42,8 @@ func (p *parser) unquote(i int) ([]byte, int, error) {
 }
 
 // plainEnd returns the position of the closing quote of a string that consists of
-// printable ASCII without escapes. It returns a negative number for any other string.
+// printable ASCII without escapes. For any other string it returns ^i, a negative number, where b[i]
+// is the first byte that is something else, or i is len(b).
 func plainEnd(b []byte, i int) int {
 	for len(b)-i >= 8 {
 		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
@@ -50,7 +51,7 @@ func plainEnd(b []byte, i int) int {
 			if b[i] == '"' {
 				return i
 			}
-			return -1
+			return ^i
 		}
 		i += 8
 	}
@@ -59,10 +60,10 @@ func plainEnd(b []byte, i int) int {
 		case c == '"':
 			return i
 		case c == '\\', c < ' ', c >= 0x80:
-			return -1
+			return ^i
 		}
 	}
-	return -1
+	return ^i
 }
 
 // special finds the first byte of w that is a quote, a backslash, a control character,

@@ -1,6 +1,8 @@
 package json
 
 import (
+	"bytes"
+
 	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
@@ -26,8 +28,12 @@ func (p *parser) skip(i int) int {
 
 // skipString checks a string. Package json checks a string that is not plain.
 func (p *parser) skipString(i int) int {
-	if end := plainEnd(p.b, i+1); end >= 0 {
-		return end + 1
+	plain := plainEnd(p.b, i+1)
+	for plain < 0 && bytes.HasPrefix(p.b[^plain:], []byte(`\"`)) { // as in the names of managedFields
+		plain = plainEnd(p.b, ^plain+2)
+	}
+	if plain >= 0 {
+		return plain + 1
 	}
 	end, _, ok := wire.StringEnd(p.b, i+1)
 	if !ok || !isString(p.b[i:end]) {
