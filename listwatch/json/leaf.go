@@ -17,6 +17,7 @@ import (
 // null reads null, which leaves a zero value unchanged.
 func (p *parser) null(i int) int { return p.exactly(i, "null") }
 
+// exactly reads a word.
 func (p *parser) exactly(i int, word string) int {
 	if end := i + len(word); end <= len(p.b) && string(p.b[i:end]) == word {
 		return end
@@ -63,7 +64,8 @@ func numberDecoder(typ reflect.Type) decoder {
 		if end < 0 || !whole && !into.CanFloat() {
 			return elsewhere
 		}
-		text, err := string(p.b[i:end]), error(nil)
+		text := string(p.b[i:end])
+		var err error
 		switch {
 		case into.CanInt():
 			var n int64

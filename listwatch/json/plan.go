@@ -22,7 +22,8 @@ type plan struct{ decode decoder }
 // without a type, because reflect.Value checks each access.
 type decoder func(p *parser, i int, at unsafe.Pointer) (end int)
 
-// elsewhere leaves the whole object to apimachinery's decoder, which decodes it or returns the error.
+// elsewhere leaves the whole object to apimachinery's decoder, which decodes it or returns the
+// error.
 const elsewhere = -1
 
 // plans are shared by all resources, because each of them needs the types of ObjectMeta.

@@ -41,9 +41,9 @@ func (p *parser) unquote(i int) ([]byte, int, error) {
 	return []byte(text), end, nil
 }
 
-// plainEnd returns the position of the closing quote of a string that consists of
-// printable ASCII without escapes. For any other string it returns ^i, a negative number, where b[i]
-// is the first byte that is something else, or i is len(b).
+// plainEnd returns the position of the closing quote of a string that consists of printable ASCII
+// without escapes. For any other string it returns ^i, which is negative: b[i] is the first byte
+// that is something else, or i is len(b).
 func plainEnd(b []byte, i int) int {
 	for len(b)-i >= 8 {
 		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
