@@ -129,8 +129,7 @@ func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revisio
 		return nil, notFound(t.res, w.name)
 	}
 	if err := checkPreconditions(opts.Preconditions, t.res, cur); err != nil {
-		var status *apierrors.StatusError
-		if errors.As(err, &status) {
+		if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 			status.ErrStatus.Details.Kind = t.res.Kind // for the same conflict, an update names the plural
 		}
 		return nil, err

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ func (s *Server) FailNext(x Failure) error {
 	} else {
 		x.Count = max(x.Count, 1)
 	}
-	if x.Status == 0 {
-		x.Status = http.StatusInternalServerError
-	}
+	x.Status = cmp.Or(x.Status, http.StatusInternalServerError)
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.failures = append(s.faults.failures, &x)

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -60,9 +61,7 @@ func (l *logged) WriteHeader(code int) {
 }
 
 func (l *logged) Write(b []byte) (int, error) {
-	if l.entry.Status == 0 {
-		l.entry.Status = http.StatusOK
-	}
+	l.entry.Status = cmp.Or(l.entry.Status, http.StatusOK)
 	n, err := l.ResponseWriter.Write(b)
 	l.entry.Bytes += int64(n)
 	return n, err

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -69,12 +70,8 @@ func (r *Resource) verbs() []string {
 }
 
 func (r Resource) complete() Resource {
-	if r.Version == "" {
-		r.Version = "v1"
-	}
-	if r.Singular == "" {
-		r.Singular = strings.ToLower(r.Kind)
-	}
+	r.Version = cmp.Or(r.Version, "v1")
+	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind))
 	r.Fields = slices.Clone(r.Fields)
 	return r
 }

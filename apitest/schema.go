@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	_ "embed"
 	"strings"
 	"sync"
@@ -70,8 +71,6 @@ func parseField(line string) messageField {
 // messageOf returns the message of a built-in type, or nil if there is none.
 func messageOf(gvk schema.GroupVersionKind) *message {
 	group, _, _ := strings.Cut(gvk.Group, ".")
-	if group == "" {
-		group = "core"
-	}
+	group = cmp.Or(group, "core")
 	return messageTypes()[group+"/"+gvk.Version+"."+gvk.Kind]
 }

@@ -96,8 +96,7 @@ func (t *table) current(key string) *revision {
 func (s *storage) list(t *table, sel watchcache.Selection, start string, version uint64, limit int64) (*watchcache.Page, error) {
 	t.log.Progress(s.rv)
 	p, err := t.log.ListAt(sel, start, version, limit)
-	var tooLarge *apierrors.StatusError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		tooLarge.ErrStatus.Details.RetryAfterSeconds = 0 // only a cache can be behind
 	}
 	return p, err

@@ -51,8 +51,7 @@ type failingKey struct {
 // classOf says which errors have the same line. It is coarse, because the text of an error may
 // differ with each attempt.
 func classOf(err error) string {
-	var panicked *PanicError
-	if errors.As(err, &panicked) {
+	if _, ok := errors.AsType[*PanicError](err); ok {
 		return classPanic
 	}
 	if isTerminal(err) {
@@ -78,8 +77,7 @@ func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	if since > 0 {
 		attrs = append(attrs, slog.Duration("for", since.Round(time.Millisecond)))
 	}
-	var panicked *PanicError
-	if errors.As(r.Err, &panicked) {
+	if panicked, ok := errors.AsType[*PanicError](r.Err); ok {
 		message = "relist: reconcile panicked"
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 		if level == slog.LevelWarn {

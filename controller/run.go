@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,9 +253,7 @@ func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, 
 	if c.queue == nil {
 		c.queue = NewQueue[string](QueueOptions{})
 	}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	c.log = cmp.Or(c.log, slog.Default())
 	c.failures.logger = c.log
 	return c, nil
 }

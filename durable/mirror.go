@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,12 +113,8 @@ func New[T object.Object](lw source.ListWatcher[T], to Copy[T], opts Options) (*
 	if opts.BatchRows <= 0 {
 		opts.BatchRows = defaultBatchRows
 	}
-	if opts.BatchDelay == 0 {
-		opts.BatchDelay = defaultBatchDelay
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.Default()
-	}
+	opts.BatchDelay = cmp.Or(opts.BatchDelay, defaultBatchDelay)
+	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	opts.Reflector.Trace = reflector.JoinTraces(reflector.LogTrace(opts.Logger), opts.Reflector.Trace)
 	opts.Trace = opts.Trace.withLog(opts.Stream.logger(opts.Logger))
 	return &Mirror[T]{lw: lw, copy: to, opts: opts}, nil

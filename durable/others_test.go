@@ -88,8 +88,7 @@ func TestIdentify(t *testing.T) {
 					if r.rows() != want {
 						t.Errorf("the rows are %s, want %s", r.rows(), want)
 					}
-					var mismatch *durable.MismatchError
-					if errors.As(err, &mismatch) != (cluster.uid == "c2") {
+					if _, ok := errors.AsType[*durable.MismatchError](err); ok != (cluster.uid == "c2") {
 						t.Errorf("Run has returned %v", err)
 					}
 					if cluster.err == nil && asked > 10 { // once for each outage, and a watch without a sound for 55 s is one

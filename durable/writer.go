@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -54,9 +55,7 @@ func (w *writer[T]) stop() {
 		w.timer.Stop()
 	}
 	w.dropList()
-	if w.dead == nil {
-		w.dead = context.Canceled
-	}
+	w.dead = cmp.Or(w.dead, context.Canceled)
 }
 
 // finish commits what can be committed, at the end of Run. If a call of the copy has failed, its

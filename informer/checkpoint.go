@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -103,9 +104,7 @@ func newCheckpoints[T object.Object](lw source.ListWatcher[T], opts *Options[T],
 		k.scope = append(k.scope, "namespace", namespace)
 	}
 	k.of = copyOf(lw)
-	if k.every == 0 {
-		k.every = defaultCheckpointEvery
-	}
+	k.every = cmp.Or(k.every, defaultCheckpointEvery)
 	return k
 }
 

@@ -50,8 +50,7 @@ func (g *Group) answer(w http.ResponseWriter, reason string) {
 func (e *LateError) lines(prefix string) string {
 	var b strings.Builder
 	for _, m := range e.Late {
-		var namespaces *LateError
-		if errors.As(m.Err, &namespaces) {
+		if namespaces, ok := errors.AsType[*LateError](m.Err); ok {
 			b.WriteString(namespaces.lines(m.Name + " "))
 			continue
 		}

@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -49,10 +50,8 @@ func choose(wanted Encoding, typ reflect.Type) []Encoding {
 	if c, ok := wanted.(format.Chooser); ok {
 		wanted = c.Choose(typ)
 	}
-	if wanted == nil || wanted.MediaType() == JSON.MediaType() {
-		if wanted == nil {
-			wanted = JSON
-		}
+	wanted = cmp.Or(wanted, JSON)
+	if wanted.MediaType() == JSON.MediaType() {
 		return []Encoding{wanted}
 	}
 	if f, ok := wanted.(format.SecondChooser); ok {

@@ -191,8 +191,7 @@ func (p *peer) readSocket(l *link, s *socket) {
 	s.SetCloseHandler(func(int, string) error { return nil })
 	for {
 		_, message, err := s.ReadMessage()
-		var closing *websocket.CloseError
-		if errors.As(err, &closing) {
+		if _, ok := errors.AsType[*websocket.CloseError](err); ok {
 			if _, err = io.Copy(io.Discard, l.in); err == nil { // nothing may follow but the end
 				err = io.EOF
 			}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ type tripper struct{ client *Client }
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := t.client
 	k := kind{op: strings.ToLower(r.Method), via: c.connections, anyStatus: true}
-	if k.op == "" {
-		k.op = "get"
-	}
+	k.op = cmp.Or(k.op, "get")
 	path, err := c.server.pathOf(r.URL)
 	ctx, x := c.begin(r.Context(), k, Request{Path: path})
 	if r.Body != nil {
@@ -125,9 +124,7 @@ func (e endpoint) pathOf(u *url.URL) (string, error) {
 			return "", fmt.Errorf("the URL is not one of the server %s, to which alone the credentials go", strings.TrimSuffix(e.name, ":"))
 		}
 		path = under
-		if path == "" {
-			path = "/"
-		}
+		path = cmp.Or(path, "/")
 	}
 	return path, checkPath(path)
 }

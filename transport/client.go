@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -67,12 +68,8 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = defaultUserAgent()
-	}
-	if cfg.WatchTransport == nil {
-		cfg.WatchTransport = WatchHTTP
-	}
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, defaultUserAgent())
+	cfg.WatchTransport = cmp.Or(cfg.WatchTransport, WatchHTTP)
 	c := &Client{
 		server:       server,
 		connections:  connections,
@@ -131,10 +128,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // done what it was asked to do. Over HTTP/1.1 only ctx ends the wait for a server that has vanished
 // without a word: give it a deadline.
 func (c *Client) Do(ctx context.Context, method string, req Request, body []byte) (*Response, error) {
-	op := strings.ToLower(method)
-	if op == "" {
-		op = "get"
-	}
+	op := cmp.Or(strings.ToLower(method), "get")
 	ctx, x := c.begin(ctx, kind{op: op, via: c.connections, gzip: c.gets.gzip}, req)
 	x.method, x.content = method, body
 	return x.do(ctx)

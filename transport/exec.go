@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -59,12 +60,8 @@ const (
 
 // check returns the configuration with its defaults.
 func (e ExecConfig) check() (ExecConfig, error) {
-	if e.APIVersion == "" {
-		e.APIVersion = execV1
-	}
-	if e.Stderr == nil {
-		e.Stderr = os.Stderr
-	}
+	e.APIVersion = cmp.Or(e.APIVersion, execV1)
+	e.Stderr = cmp.Or[io.Writer](e.Stderr, os.Stderr)
 	switch {
 	case e.Command == "":
 		return e, errors.New("the program of Exec has no Command")

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -120,9 +121,7 @@ func (p *execPlugin) explain(err error) error {
 		}
 		return r
 	}, p.cfg.InstallHint))
-	if hint == "" {
-		hint = "install it, or check the command and PATH"
-	}
+	hint = cmp.Or(hint, "install it, or check the command and PATH")
 	return fmt.Errorf("%w: %s", err, hint)
 }
 

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	stdjson "encoding/json"
 	"errors"
@@ -228,9 +229,7 @@ func decodeKubeconfig(data []byte, dir string) (kubeconfig, error) {
 // add adds a file that comes later in the list. If the name of an entry is there
 // already, the later entry is not used, not even for fields that the earlier one lacks.
 func (k *kubeconfig) add(later kubeconfig) {
-	if k.CurrentContext == "" {
-		k.CurrentContext = later.CurrentContext
-	}
+	k.CurrentContext = cmp.Or(k.CurrentContext, later.CurrentContext)
 	k.Contexts = addEntries(k.Contexts, later.Contexts)
 	k.Clusters = addEntries(k.Clusters, later.Clusters)
 	k.Users = addEntries(k.Users, later.Users)

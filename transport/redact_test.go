@@ -87,12 +87,10 @@ func TestNoErrorQuotesTheCredential(t *testing.T) {
 				t.Fatalf("%s, %d: no error", name, before)
 			}
 			text := err.Error()
-			var large *frames.TooLargeError
-			if errors.As(err, &large) {
+			if large, ok := errors.AsType[*frames.TooLargeError](err); ok {
 				text += string(large.Head)
 			}
-			var frame *frames.Error
-			if errors.As(err, &frame) {
+			if frame, ok := errors.AsType[*frames.Error](err); ok {
 				text += frame.Head
 			}
 			if part := leak(text, jwt); part != "" {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,13 +43,9 @@ func (x *exchange) refused(a *attempt, resp *http.Response) *apierrors.StatusErr
 			Message: describe(resp, x.redact(body)),
 		}
 	}
-	if status.Code == 0 {
-		status.Code = int32(resp.StatusCode) // net/http accepts only three digits
-	}
+	status.Code = cmp.Or(status.Code, int32(resp.StatusCode)) // net/http accepts only three digits
 	if after := retryAfter(resp.Header); after > 0 {
-		if status.Details == nil {
-			status.Details = &metav1.StatusDetails{}
-		}
+		status.Details = cmp.Or(status.Details, &metav1.StatusDetails{})
 		status.Details.RetryAfterSeconds = max(status.Details.RetryAfterSeconds, after)
 	}
 	x.redactStatus(&status) // what describes it may quote headers
@@ -110,10 +107,7 @@ func cutText(text string) string {
 
 // describe is the message for a response that carries no Status.
 func describe(resp *http.Response, body []byte) string {
-	text := http.StatusText(resp.StatusCode)
-	if text == "" {
-		text = "unknown status"
-	}
+	text := cmp.Or(http.StatusText(resp.StatusCode), "unknown status")
 	if location := resp.Header.Get("Location"); location != "" && resp.StatusCode/100 == 3 {
 		target := "another place"
 		if u, err := url.Parse(location); err == nil {

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,10 +119,7 @@ const jsonMediaType = "application/json"
 // the Content-Type and the first bytes. It is for a MediaType that the caller does not
 // know.
 func (r *Response) UnexpectedContent() error {
-	accept := r.exchange.request.Accept
-	if accept == "" {
-		accept = jsonMediaType
-	}
+	accept := cmp.Or(r.exchange.request.Accept, jsonMediaType)
 	return r.unexpected(strings.Split(accept, ","))
 }
 

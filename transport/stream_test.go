@@ -174,8 +174,7 @@ func TestStreamGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 	defer s.Close()
 	for i, want := range []string{`{"n":1}`, "", `{"n":2}`} {
 		frame, err := s.Next()
-		var large *frames.TooLargeError
-		if errors.As(err, &large) != (want == "") || string(frame.Data) != want {
+		if _, ok := errors.AsType[*frames.TooLargeError](err); ok != (want == "") || string(frame.Data) != want {
 			t.Fatalf("frame %d: %q, %v", i, frame.Data, err)
 		}
 	}

@@ -284,8 +284,7 @@ func TestSocketErrorsHaveNoToken(t *testing.T) {
 			t.Fatalf("%s: no error", name)
 		}
 		text := err.Error()
-		var large *frames.TooLargeError
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*frames.TooLargeError](err); ok {
 			text += string(large.Head)
 		}
 		for _, err := range told {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -68,9 +69,7 @@ func New(client *transport.Client, opts Options) (*Lease, error) {
 	case opts.Duration == 0:
 		opts.Duration = defaultDuration
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.Default()
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	typ := object.Type{Group: "coordination.k8s.io", Version: "v1", Resource: "leases", Kind: "Lease"}
 	get, err := listwatch.New(client, typ.GroupVersionResource(), listwatch.Options[*record]{})
 	if err != nil {

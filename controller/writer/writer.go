@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 		return nil, errors.New("writer: Complete is set, but a PartialObjectMetadata has only the metadata of an object")
 	}
 	opts.Complete = opts.Complete || keepsAll
-	if opts.FieldValidation == "" {
-		opts.FieldValidation = "Strict"
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = defaultTimeout
-	}
+	opts.FieldValidation = cmp.Or(opts.FieldValidation, "Strict")
+	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
 	return &Writer[T]{client: client, resource: resource, kind: typ.Kind, opts: opts, answers: answers, raw: raw, partial: partial}, nil
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,7 @@ func (c column) equal(d column) bool { return c.Name == d.Name && slices.Equal(c
 func columnOf(c tables.Column) column {
 	out := column{Name: c.Name}
 	for _, step := range c.Path {
-		if step.Member == "" {
-			step.Member = strconv.Itoa(step.Index)
-		}
+		step.Member = cmp.Or(step.Member, strconv.Itoa(step.Index))
 		out.Path = append(out.Path, step.Member)
 	}
 	return out

@@ -82,8 +82,7 @@ func attempts(err error) []error {
 
 // hostOf names the server that an attempt was for.
 func hostOf(attempt error) string {
-	var lookup *net.DNSError
-	if errors.As(attempt, &lookup) {
+	if lookup, ok := errors.AsType[*net.DNSError](attempt); ok {
 		return lookup.Name
 	}
 	if parts := attemptOf.FindStringSubmatch(attempt.Error()); parts != nil {

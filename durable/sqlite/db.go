@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func Open(path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
-	if opts.BusyTimeout == 0 {
-		opts.BusyTimeout = 30 * time.Second
-	}
+	opts.BusyTimeout = cmp.Or(opts.BusyTimeout, 30*time.Second)
 	db := &DB{path: path, opts: opts, logSize: maxLogSize, copies: map[closer]durable.Table{}}
 	if db.lock, err = lock(path, opts.Shared); err != nil {
 		return nil, err

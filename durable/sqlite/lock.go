@@ -101,8 +101,7 @@ func whyNoLock(name string, err error) error {
 		_ = os.Remove(file.Name())
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
-	var from *fs.PathError
-	if errors.As(failed, &from) {
+	if from, ok := errors.AsType[*fs.PathError](failed); ok {
 		failed = from.Err // without the name of a file that nobody asked for
 	}
 	return fmt.Errorf("cannot make a file in the folder %s: %w", folder, failed)

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +102,7 @@ func (x *live) answer(ctx context.Context, req *http.Request) bool {
 
 // failed passes an error on to the client: a Status of the server, or the end of the connection.
 func (x *live) failed(ctx context.Context, err error) bool {
-	var refusal *apierrors.StatusError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		s := refusal.ErrStatus
 		body, err := json.Marshal(&s)
 		if err != nil {
@@ -139,10 +139,7 @@ func (x *live) whole(ctx context.Context, resp *transport.Response, isList bool)
 	if err != nil {
 		return x.broken(ctx, data, err)
 	}
-	contentType := resp.Header.Get("Content-Type")
-	if contentType == "" {
-		contentType = resp.MediaType
-	}
+	contentType := cmp.Or(resp.Header.Get("Content-Type"), resp.MediaType)
 	if isList && resp.StatusCode == http.StatusOK {
 		x.log.add(x.exchange, x.reduce.list(contentType, data))
 	} else {

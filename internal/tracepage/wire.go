@@ -1,6 +1,7 @@
 package tracepage
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -76,9 +77,7 @@ func request(target string) (text, detail string) {
 	default:
 		text = "list"
 	}
-	if detail == "" {
-		detail = path[strings.LastIndex(path, "/")+1:]
-	}
+	detail = cmp.Or(detail, path[strings.LastIndex(path, "/")+1:])
 	return text, strings.TrimSpace(detail)
 }
 

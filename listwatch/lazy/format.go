@@ -2,6 +2,7 @@ package lazy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -56,9 +57,7 @@ func New[T object.Object](opts Options) (format.Format, error) {
 	if unstructured.Is(typ) {
 		return nil, errors.New("lazy: the kinds of objects are not kept; keep objects of any kind as *listwatch.Raw")
 	}
-	if opts.Encoding == nil {
-		opts.Encoding = json.Format{}
-	}
+	opts.Encoding = cmp.Or[format.Format](opts.Encoding, json.Format{})
 	if c, ok := opts.Encoding.(format.Chooser); ok {
 		opts.Encoding = c.Choose(typ)
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,10 +25,7 @@ type ObjectError struct {
 }
 
 func (e *ObjectError) Error() string {
-	key := e.Meta.Key
-	if key == "" {
-		key = "(no readable name)"
-	}
+	key := cmp.Or(e.Meta.Key, "(no readable name)")
 	return fmt.Sprintf("object %s at resourceVersion %q: %v", key, e.Meta.ResourceVersion, e.Err)
 }
 

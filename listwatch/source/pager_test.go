@@ -189,8 +189,7 @@ func TestAllEndsWhereAServerIgnoresContinue(t *testing.T) {
 }
 
 func codeOf(err error) int32 {
-	var status *apierrors.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return status.ErrStatus.Code
 	}
 	return 0

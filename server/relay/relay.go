@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,12 +127,8 @@ func New(client *transport.Client, opts Options) (*Relay, error) {
 	if opts.SaveEvery < 0 {
 		return nil, fmt.Errorf("relay: Options.SaveEvery is %v: want the time between two saves, or 0 for a minute", opts.SaveEvery)
 	}
-	if opts.SaveEvery == 0 {
-		opts.SaveEvery = time.Minute
-	}
-	if opts.VerifyEvery == 0 {
-		opts.VerifyEvery = 6 * time.Hour
-	}
+	opts.SaveEvery = cmp.Or(opts.SaveEvery, time.Minute)
+	opts.VerifyEvery = cmp.Or(opts.VerifyEvery, 6*time.Hour)
 	if opts.Dir != "" {
 		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("relay: make the folder for the windows: %w", err)

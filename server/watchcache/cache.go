@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -31,12 +32,8 @@ func (o Options) withDefaults() Options {
 		o.MaxEvents = 100 * 1024
 	}
 	o.MaxEvents = max(o.MinEvents, o.MaxEvents)
-	if o.Fresh == 0 {
-		o.Fresh = 75 * time.Second
-	}
-	if o.Wait == 0 {
-		o.Wait = 3 * time.Second
-	}
+	o.Fresh = cmp.Or(o.Fresh, 75*time.Second)
+	o.Wait = cmp.Or(o.Wait, 3*time.Second)
 	return o
 }
 

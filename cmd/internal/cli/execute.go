@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,9 +158,7 @@ func (s *stdout) Write(b []byte) (int, error) {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.err == nil {
-			s.err = err
-		}
+		s.err = cmp.Or(s.err, err)
 	}
 	return n, err
 }

@@ -4,6 +4,7 @@
 package tables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,9 +46,7 @@ func (r Rules) Prepare(t durable.Table) (durable.Table, []Column, error) {
 	if t.Resource.Resource == "" || t.Resource.Version == "" {
 		return durable.Table{}, nil, errors.New("Table.Resource needs a version and a resource")
 	}
-	if t.Name == "" {
-		t.Name = durable.TableName(t.Resource.GroupResource())
-	}
+	t.Name = cmp.Or(t.Name, durable.TableName(t.Resource.GroupResource()))
 	if err := r.CheckName(t.Name); err != nil {
 		return durable.Table{}, nil, fmt.Errorf("Table.Name %q: %w", t.Name, err)
 	}

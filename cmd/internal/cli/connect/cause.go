@@ -23,8 +23,7 @@ func Cause(err error) string {
 		s := status.Status()
 		return fmt.Sprintf("%d %s: %s", s.Code, s.Reason, s.Message)
 	}
-	var request *transport.RequestError
-	if errors.As(err, &request) {
+	if request, ok := errors.AsType[*transport.RequestError](err); ok {
 		err = request.Err
 	}
 	if network, ok := errors.AsType[*net.OpError](err); ok && network.Addr != nil {

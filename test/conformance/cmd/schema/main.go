@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"reflect"
@@ -114,9 +115,7 @@ func describe(messages map[string][]string, t reflect.Type) {
 		}
 		jsonName, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		kind := kindOf(messages, f.Type)
-		if jsonName == "" {
-			jsonName = "-"
-		}
+		jsonName = cmp.Or(jsonName, "-")
 		if strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Pointer {
 			kind += "?"
 		}
