@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha512"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -92,12 +93,7 @@ func (s *Server) roots() []*Resource {
 	for _, t := range s.storage.tables { // one of each root: its group and version are all that is used
 		byRoot[t.res.root()] = t.res
 	}
-	var out []*Resource
-	for _, r := range byRoot { // sorted below
-		out = append(out, r)
-	}
-	slices.SortFunc(out, func(a, b *Resource) int { return cmp.Compare(a.root(), b.root()) })
-	return out
+	return slices.SortedFunc(maps.Values(byRoot), func(a, b *Resource) int { return cmp.Compare(a.root(), b.root()) })
 }
 
 func legacyVersions(req *http.Request) metav1.APIVersions {

@@ -151,15 +151,13 @@ func (l *Listener) open() error {
 	}
 	l.http, l.port = srv, ln
 	accepted := &faultListener{Listener: ln, of: l}
-	l.wg.Add(1)
-	go func() {
-		defer l.wg.Done()
+	l.wg.Go(func() {
 		if l.tls != nil {
 			_ = srv.ServeTLS(accepted, "", "") // as below
 			return
 		}
 		_ = srv.Serve(accepted) // it returns ErrServerClosed when shut has closed srv
-	}()
+	})
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -96,9 +97,7 @@ func (f messageField) set(obj map[string]any, number uint64, value []byte, depth
 		return err
 	case f.name == "":
 		members, _ := v.(map[string]any)
-		for k, v := range members { // the order does not matter: the members go into a map
-			obj[k] = v
-		}
+		maps.Copy(obj, members)
 	case f.repeated:
 		list, _ := obj[f.name].([]any)
 		obj[f.name] = append(list, v)

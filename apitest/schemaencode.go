@@ -76,7 +76,7 @@ func (f messageField) appendOne(b []byte, v any) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%T is no boolean", v)
 		}
-		return appendBool(b, f.number, x), nil
+		return appendVarint(b, f.number, map[bool]int64{true: 1}[x]), nil
 	case "int":
 		n, ok := v.(int64)
 		if !ok {
@@ -151,12 +151,4 @@ func encodeMetadata(meta map[string]any) ([]byte, error) {
 		return nil, err
 	}
 	return m.Marshal()
-}
-
-func appendBool(b []byte, number uint64, v bool) []byte {
-	b = binary.AppendUvarint(b, number<<3)
-	if v {
-		return append(b, 1)
-	}
-	return append(b, 0)
 }

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -62,10 +63,7 @@ type Options[T object.Object] struct {
 }
 
 func (opts *Options[T]) logger() *slog.Logger {
-	if opts.Logger == nil {
-		return slog.Default()
-	}
-	return opts.Logger
+	return cmp.Or(opts.Logger, slog.Default())
 }
 
 // trace returns what the reflector is to call: the program's Trace, and the log.

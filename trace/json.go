@@ -1,7 +1,9 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,15 +46,8 @@ func value(v any) jsontext.Value {
 
 // encode writes the members in their order, without any space.
 func (o jsonObject) encode() jsontext.Value {
-	keys := make([]string, 0, len(o))
-	for key := range o { // in any order: sorted below
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if byRank := rank(a) - rank(b); byRank != 0 {
-			return byRank
-		}
-		return strings.Compare(a, b)
+	keys := slices.SortedFunc(maps.Keys(o), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
 	})
 	var b strings.Builder
 	b.WriteByte('{')

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipe"
 )
 
 // The methods that play each kind of stimulus.
@@ -218,24 +220,18 @@ func (eof) play(r *run) error {
 	return nil
 }
 
-func (cut) play(r *run) error {
-	req, err := r.peer.newest()
-	if err != nil {
-		return err
-	}
-	r.peer.finish(req)
-	_ = req.link.conn.Close()
-	r.settle()
-	return nil
-}
+func (cut) play(r *run) error { return r.breakOff(func(c *pipe.Conn) { _ = c.Close() }) }
 
-func (reset) play(r *run) error {
+func (reset) play(r *run) error { return r.breakOff((*pipe.Conn).Reset) }
+
+// breakOff ends the connection of the newest request without the rest of an answer.
+func (r *run) breakOff(end func(*pipe.Conn)) error {
 	req, err := r.peer.newest()
 	if err != nil {
 		return err
 	}
 	r.peer.finish(req)
-	req.link.conn.Reset()
+	end(req.link.conn)
 	r.settle()
 	return nil
 }

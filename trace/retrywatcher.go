@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,12 +118,7 @@ func (w *retryWatcher) Pop() (entry string, ok bool) {
 func (w *retryWatcher) Store() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var lines []string
-	for key, version := range w.held {
-		lines = append(lines, key+"@"+version)
-	}
-	slices.Sort(lines)
-	return lines
+	return inWords(w.held)
 }
 
 // Synced returns false: the program cannot say when the first list has been taken.

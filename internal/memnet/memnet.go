@@ -53,14 +53,11 @@ func (n *Network) Connect(ctx context.Context, server net.Conn) error {
 
 // Serve serves HTTP until stop is called.
 func (n *Network) Serve(srv *http.Server) (stop func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = srv.Serve(n) // it ends with ErrServerClosed
-	}()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = srv.Serve(n) }) // it ends with ErrServerClosed
 	return func() {
 		_ = srv.Close()
-		<-ended
+		serving.Wait()
 	}
 }
 

@@ -34,7 +34,7 @@ type replay struct {
 
 func (c *conversation) compose(program trace.Program) ([]byte, error) {
 	var diverged *DivergedError
-	why := new(explanations)
+	why := &explanations{last: map[string]string{}}
 	text, err := trace.Compose(why.of(program), func(say *trace.Composer) error {
 		r := &composer{Composer: say, live: c, by: map[*exchange]*replay{}, reasons: why}
 		return r.all()

@@ -35,9 +35,6 @@ func (r *explanations) add(problem, text string) {
 	if r.last[problem] == text {
 		return
 	}
-	if r.last == nil {
-		r.last = map[string]string{}
-	}
 	r.last[problem] = text
 	r.lines = append(r.lines, "# "+text)
 }

@@ -113,10 +113,7 @@ func problemLine(class, key string) string {
 func (l *log) lastProblem() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil {
-		return errors.New("the list has not come")
-	}
-	return l.last
+	return cmp.Or(l.last, errors.New("the list has not come"))
 }
 
 func newLog() *log {

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"mime"
 	"net/url"
 	"regexp"
@@ -120,11 +121,7 @@ func (c *conversation) everyObject() []*object {
 
 // number gives each key of m a pseudonym. The pseudonyms have the same order as the keys.
 func number(m map[string]string, word string, compare func(a, b string) int) {
-	keys := make([]string, 0, len(m))
-	for key := range m { // the order does not matter: the keys are sorted below
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, compare)
+	keys := slices.SortedFunc(maps.Keys(m), compare)
 	digits := len(strconv.Itoa(len(keys)))
 	for i, key := range keys {
 		m[key] = fmt.Sprintf("%s-%0*d", word, digits, i+1)

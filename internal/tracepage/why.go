@@ -1,6 +1,7 @@
 package tracepage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func Describe(at time.Duration, from, to State, in protocol.Input, effects []pro
 
 // Merge adds a step that followed at once: the sink took the change that the first step gave it.
 func (r *Row) Merge(next Row) {
-	r.Phase, r.Delay, r.Reason = next.Phase, max(r.Delay, next.Delay), or(next.Reason, r.Reason)
+	r.Phase, r.Delay, r.Reason = next.Phase, max(r.Delay, next.Delay), cmp.Or(next.Reason, r.Reason)
 	if _, more, ok := strings.Cut(next.Next, "; "); ok {
 		r.Next += "; " + more
 	}
@@ -151,21 +152,21 @@ func failure(f protocol.Failure) string {
 func effect(e protocol.Effect) string {
 	switch e := e.(type) {
 	case protocol.List:
-		text := "list at " + or(e.Version, "most recent")
+		text := "list at " + cmp.Or(e.Version, "most recent")
 		if e.Limit > 0 {
 			text += fmt.Sprintf(" in pages of %d", e.Limit)
 		}
 		return text
 	case protocol.Watch:
 		if e.Initial {
-			return "watch with initial events, not older than " + or(e.Version, "most recent") + ", for " + Clock(e.Timeout)
+			return "watch with initial events, not older than " + cmp.Or(e.Version, "most recent") + ", for " + Clock(e.Timeout)
 		}
-		return "watch from " + or(e.Version, "no version") + " for " + Clock(e.Timeout)
+		return "watch from " + cmp.Or(e.Version, "no version") + " for " + Clock(e.Timeout)
 	case protocol.Refetch:
 		if e.At != "" {
-			return "history check: " + or(e.Key, "any object") + " exactly at " + e.At
+			return "history check: " + cmp.Or(e.Key, "any object") + " exactly at " + e.At
 		}
-		return "refetch " + or(e.Key, "any object")
+		return "refetch " + cmp.Or(e.Key, "any object")
 	case protocol.ListMetadata:
 		return "list metadata at " + e.Version
 	case protocol.Cancel:
@@ -176,9 +177,9 @@ func effect(e protocol.Effect) string {
 		return "cancel the verification"
 	case protocol.Replace:
 		if e.KeepUnlisted {
-			return "replace at " + or(e.Version, "no version") + ", keeping what is not listed"
+			return "replace at " + cmp.Or(e.Version, "no version") + ", keeping what is not listed"
 		}
-		return "replace at " + or(e.Version, "no version")
+		return "replace at " + cmp.Or(e.Version, "no version")
 	case protocol.Apply:
 		return [...]string{
 			protocol.Add: "add", protocol.Update: "update", protocol.Delete: "delete", protocol.InferDelete: "delete, inferred",
@@ -202,11 +203,4 @@ func effect(e protocol.Effect) string {
 		return "report: synced"
 	}
 	return "" // the others report what the input and the other effects say already
-}
-
-func or(version, otherwise string) string {
-	if version == "" {
-		return otherwise
-	}
-	return version
 }

@@ -141,10 +141,8 @@ func (f *form) listHead(p *watchcache.Page) []byte {
 }
 
 func statusOf(err error) *metav1.Status {
-	var known apierrors.APIStatus
-	if status, ok := err.(apierrors.APIStatus); ok {
-		known = status
-	} else {
+	known, ok := err.(apierrors.APIStatus)
+	if !ok {
 		known = apierrors.NewInternalError(err)
 	}
 	status := known.Status()

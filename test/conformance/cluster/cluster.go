@@ -196,7 +196,7 @@ func (c *Cluster) start(ctx context.Context, slot **process, name string, args [
 	if *slot != nil && (*slot).ended() == nil {
 		return fmt.Errorf("start %s: it runs already", name)
 	}
-	path, err := c.opts.program(name)
+	path, err := FindProgram(name)
 	if err != nil {
 		return err
 	}
@@ -213,12 +213,12 @@ func (c *Cluster) start(ctx context.Context, slot **process, name string, args [
 // Neither program has a way to say so of itself.
 const pollInterval = 50 * time.Millisecond
 
+// startTimeout bounds each start of a program, until it answers.
+const startTimeout = 2 * time.Minute
+
 func (c *Cluster) await(ctx context.Context, p *process, answers func(context.Context) error) error {
-	if timeout := c.opts.startTimeout(); timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for {

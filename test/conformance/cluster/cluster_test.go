@@ -60,7 +60,8 @@ func TestStartFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
 		t.Errorf("got %v, want the API server's complaint", err)
 	}
-	_, err = cluster.Start(t.Context(), cluster.Options{BinDir: t.TempDir()})
+	t.Chdir(t.TempDir()) // there is no program in it, nor above
+	_, err = cluster.Start(t.Context(), cluster.Options{})
 	if err == nil || !strings.Contains(err.Error(), "find etcd") {
 		t.Errorf("got %v, want that etcd is missing", err)
 	}

@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 )
 
 // Options says how to start a cluster. The zero value is ready.
 type Options struct {
-	// BinDir is the folder that holds the programs etcd and kube-apiserver.
-	// If empty, the folders bin and test/conformance/bin of the working directory and of each
-	// folder above it are tried in turn.
-	BinDir string
-
 	// Dir is the folder for data, certificates, logs and the kubeconfig. It is made if missing, and
 	// kept. If empty, a temporary folder is used, and removed by Stop.
 	Dir string
@@ -24,31 +19,13 @@ type Options struct {
 
 	// EtcdFlags are given to etcd, likewise.
 	EtcdFlags []string
-
-	// StartTimeout bounds each start of a program, until it answers.
-	// If zero, 2 minutes. If negative, only the context bounds it.
-	StartTimeout time.Duration
 }
 
 // Uncached is the API server's flag that has etcd itself serve the lists and
 // watches of some resources, without the watch cache: "configmaps",
 // "deployments.apps". See the package comment for what that is good for.
 func Uncached(resources ...string) string {
-	flag := "--watch-cache-sizes="
-	for i, r := range resources {
-		if i > 0 {
-			flag += ","
-		}
-		flag += r + "#0"
-	}
-	return flag
-}
-
-func (o Options) startTimeout() time.Duration {
-	if o.StartTimeout == 0 {
-		return 2 * time.Minute
-	}
-	return o.StartTimeout
+	return "--watch-cache-sizes=" + strings.Join(resources, "#0,") + "#0"
 }
 
 // FindProgram returns the path of a program that the conformance suite builds:
@@ -71,19 +48,4 @@ func FindProgram(name string) (string, error) {
 			return "", fmt.Errorf("find %s: no test/conformance/bin/%s above %s: run `make conformance-bin` once, at the top of the repository", name, name, wd)
 		}
 	}
-}
-
-// program returns the path of a program, from o.BinDir if that is set.
-func (o Options) program(name string) (string, error) {
-	if o.BinDir == "" {
-		return FindProgram(name)
-	}
-	path, err := filepath.Abs(filepath.Join(o.BinDir, name))
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", name, err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("find %s: %w", name, err)
-	}
-	return path, nil
 }

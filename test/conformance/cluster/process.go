@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -73,17 +74,10 @@ func (p *process) kill() error {
 func (p *process) ended() error {
 	select {
 	case <-p.done:
-		return fmt.Errorf("%s has ended: %w", p.name, errOr(p.err, "exit status 0"))
+		return fmt.Errorf("%s has ended: %w", p.name, cmp.Or(p.err, errors.New("exit status 0")))
 	default:
 		return nil
 	}
-}
-
-func errOr(err error, otherwise string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(otherwise)
 }
 
 // tail returns the last n lines of a file, or why it cannot.

@@ -119,11 +119,7 @@ func (p *Printer) Say(format string, args ...any) {
 	if p.opts.Format != Text {
 		return
 	}
-	text := visible.Lines(fmt.Sprintf(format, args...)) + "\n"
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pending = append(p.pending, text...)
-	p.changed.Broadcast()
+	_, _ = p.Write([]byte(visible.Lines(fmt.Sprintf(format, args...)) + "\n")) // it never fails
 }
 
 // Progress shows text on the last line of a terminal, instead of what was there; it is

@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -78,13 +79,8 @@ func generate() string {
 	for _, r := range roots {
 		describe(messages, reflect.TypeOf(r))
 	}
-	names := make([]string, 0, len(messages))
-	for name := range messages { // sorted below
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var b strings.Builder
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(messages)) {
 		b.WriteString(name + "\n")
 		for _, line := range messages[name] {
 			b.WriteString("\t" + line + "\n")
@@ -108,7 +104,7 @@ func describe(messages map[string][]string, t reflect.Type) {
 	}
 	messages[name] = nil
 	var lines []string
-	for f := range fields(t) {
+	for f := range t.Fields() {
 		tag := strings.Split(f.Tag.Get("protobuf"), ",")
 		if len(tag) < 2 {
 			continue // TypeMeta
@@ -122,16 +118,6 @@ func describe(messages map[string][]string, t reflect.Type) {
 		lines = append(lines, strings.Join([]string{tag[1], jsonName, kind}, " "))
 	}
 	messages[name] = lines
-}
-
-func fields(t reflect.Type) func(func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
 }
 
 func kindOf(messages map[string][]string, t reflect.Type) string {
