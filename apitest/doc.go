@@ -36,23 +36,14 @@
 // goroutines except those of a listener. [Server.ListenTLS] is for clients that want HTTP/2 or
 // https.
 //
-// # Faults over HTTP
-//
-// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a
-// GET of /_faults/ lists them, and says which are in effect. A GET of /_faults/watches is
-// [Server.WaitForWatches]. A request with the header "X-Relist-Faults: off" meets none of the
-// faults of requests, watches and connections, so that a test can write and read while other
-// clients meet faults. Faults of the storage (compact, restore, freeze) and of the port (refuse)
-// concern all clients.
+// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal:
+// apitest/README.md lists them.
 //
 // # What it is not
 //
-// There is no schema: an object is any JSON with valid metadata, defaults are filled in only in the
-// ports of a Service, unknown fields are kept, and fieldValidation is accepted because there is
-// nothing to validate against. There are no admission, authorization, controllers or garbage
-// collection; a namespace need not exist, and deleting a namespace leaves its objects. Server-side
-// apply knows lists by their names. apitest/README.md has a table of the differences from
-// kube-apiserver; test/conformance/apiserver compares the two.
+// There is no schema: an object is any JSON with valid metadata. There are no admission,
+// authorization, controllers or garbage collection. apitest/README.md has a table of the differences
+// from kube-apiserver; test/conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver
 // uses.

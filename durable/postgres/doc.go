@@ -10,24 +10,8 @@
 // # Tables
 //
 // A row is made of the cluster, the object's key, UID and version, and of its JSON; the database
-// computes the other columns:
-//
-//	cluster           text, the name that the program gave it; the primary key is (cluster, key)
-//	key               text COLLATE "C": namespace/name, or name
-//	namespace         text, empty for an object without one
-//	name              text
-//	uid               text
-//	resource_version  text
-//	labels            jsonb, NULL if the object has none
-//	created           timestamptz, NULL if the object has no such time
-//	object            jsonb
-//	node, phase       text, with an index: those of durable.Table.Columns
-//
-// The table relist_state says at which version the rows of each table and cluster are. While a list
-// is not whole, or nobody knows for long whether the server is the same, it is empty. Each
-// transaction of a Copy is visible whole or not at all. A single statement that reads a table and
-// relist_state sees rows and version together; several statements do in a transaction that is
-// REPEATABLE READ.
+// computes the other columns, and those of [durable.Table].Columns have an index. durable/README.md
+// has the columns of all tables, what a reader may rely on, and queries.
 //
 //	SELECT node, count(*) FROM relist.pods WHERE phase = 'Running' GROUP BY node;
 //	SELECT version, current_at FROM relist.relist_state WHERE table_name = 'pods';
@@ -35,20 +19,8 @@
 // Programs need no lock to read, and may add indexes, views and rights. They must not write rows.
 // All tables are in one schema, whose layout later versions of this package bring up to date.
 //
-// # History
-//
-// With durable.Table.History there is a second table, such as pods_history, which has each state of
-// each object, the present one included. It has the same columns, and
-//
-//	from_time   when the state was seen
-//	to_version  the version of the change that ended it; NULL if it has not ended, or nobody knows
-//	to_time     when the end was seen; NULL if it has not ended
-//	ended       put, deleted, inferred, unselected, or unrecorded; NULL if it has not ended
-//
-// What was at a time t: WHERE from_time <= t AND (to_time > t OR to_time IS NULL). The table
-// relist_gaps says what the history does not know: with the kind list, states between two versions
-// may be missing; with pause, the times are those at which the changes of a pause were seen; with
-// off, no history was written.
+// With [durable.Table].History there is a second table, such as pods_history, which has each state of
+// each object, the present one included. The table relist_gaps says what the history does not know.
 //
 // # What cannot be stored
 //
