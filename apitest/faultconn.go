@@ -193,9 +193,6 @@ func (l *Listener) silence() int {
 func (l *Listener) remember(c *faultConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conns == nil {
-		l.conns = make(map[*faultConn]struct{})
-	}
 	l.conns[c] = struct{}{}
 }
 

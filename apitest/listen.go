@@ -85,6 +85,7 @@ func (s *Server) listen(addr string, handler http.Handler) (*Listener, error) {
 
 func (s *Server) listenAs(l *Listener) (*Listener, error) {
 	addr := l.addr
+	l.served, l.conns = make(map[net.Conn]struct{}), make(map[*faultConn]struct{})
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("listen for API requests on %s: %w", addr, err)
 	}
@@ -217,9 +218,6 @@ func (l *Listener) countServed(c net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	switch state {
 	case http.StateNew: // the accept loop, which calls this, is counted as well: wg is not zero
-		if l.served == nil {
-			l.served = make(map[net.Conn]struct{})
-		}
 		l.served[c] = struct{}{}
 		l.wg.Add(1)
 	case http.StateClosed, http.StateHijacked: // one of both, and the last

@@ -136,7 +136,9 @@ func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, 
 		obj, err = decodeObject(text)
 	}
 	if err != nil {
-		return nil, invalidPatch(err)
+		// Like kube-apiserver, this names neither the object nor the cause, so the text of err is not
+		// in the answer.
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 	}
 	return obj, nil
 }
@@ -210,11 +212,4 @@ func unfitPatch(why string) error {
 
 func badPatch(err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
-}
-
-// invalidPatch returns the error for a JSON patch that does not fit the object. Like
-// kube-apiserver, it names neither the object nor the cause, so the text of err is not in the
-// answer.
-func invalidPatch(err error) error {
-	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 }

@@ -48,7 +48,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	over := opts.TimeoutSeconds != nil && *opts.TimeoutSeconds < 0 // the timeout of the watch, when it begins
 	withInitial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks, withInitial)
-	defer clock.stop()
+	defer clock.bookmark.Stop()
 
 	cache, latest := r.cache(t)
 	wa := &watch{srv: r.srv, table: t, format: f, bookmarks: opts.AllowWatchBookmarks}
@@ -207,7 +207,6 @@ type watchClock struct {
 	wanted   bool      // the client asked for bookmarks
 	period   time.Duration
 	deadline <-chan time.Time
-	timer    *time.Timer
 	bookmark *time.Timer
 }
 
@@ -220,8 +219,7 @@ func newWatchClock(timeout, period time.Duration, bookmarks, initial bool) *watc
 	c := &watchClock{period: period, wanted: bookmarks}
 	if timeout > 0 {
 		c.end = time.Now().Add(timeout)
-		c.timer = time.NewTimer(timeout)
-		c.deadline = c.timer.C
+		c.deadline = time.After(timeout)
 	}
 	c.bookmark = time.NewTimer(time.Hour)
 	c.bookmark.Stop()
@@ -253,11 +251,4 @@ func (c *watchClock) nextBookmark() {
 		}
 	}
 	c.bookmark.Reset(d)
-}
-
-func (c *watchClock) stop() {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	c.bookmark.Stop()
 }

@@ -103,14 +103,13 @@ func OwnerKeys[T owned](owner object.Type) func(obj T) []string {
 // deletes the object after its owner, and [Owns] finds the owner. typ is that of the owner, because
 // objects of a cache do not have their kind. If the owner has no namespace, set that of the object.
 func OwnedMeta(owner object.Object, typ object.Type, name string) metav1.ObjectMeta {
-	yes := true
 	apiVersion, kind := typ.GroupVersionKind().ToAPIVersionAndKind()
 	return metav1.ObjectMeta{
 		Namespace: owner.GetNamespace(),
 		Name:      name,
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID(),
-			Controller: &yes, BlockOwnerDeletion: &yes, // a foreground deletion of the owner waits for the object
+			Controller: new(true), BlockOwnerDeletion: new(true), // a foreground deletion of the owner waits for the object
 		}},
 	}
 }

@@ -184,7 +184,7 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &writer[T]{mirror: m, ctx: runCtx, cancel: cancel, state: state, batch: newBatch[T]()}
+	w := &writer[T]{mirror: m, ctx: runCtx, cancel: cancel, state: state, batch: newBatch[T](), expected: map[string]object.Meta{}}
 	opts := m.opts.Reflector
 	opts.Start = state.Point
 	r := reflector.New(m.lw, w, opts)

@@ -122,9 +122,6 @@ func (w *writer[T]) lookUp(keys []string) {
 		_ = w.die(fmt.Errorf("look up %d rows of %s: %w", len(keys), w.state.Stream, err))
 		return
 	}
-	if w.expected == nil {
-		w.expected = make(map[string]object.Meta, len(keys))
-	}
 	for i, key := range keys {
 		w.expected[key] = metas[i]
 	}

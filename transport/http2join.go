@@ -238,9 +238,7 @@ func (p *streamPool) add(ctx context.Context, frames *h2Conn, conn net.Conn) err
 func (p *streamPool) await(ctx context.Context, c *sharedConn) error {
 	var patience <-chan time.Time
 	if p.settle > 0 {
-		timer := time.NewTimer(p.settle)
-		defer timer.Stop()
-		patience = timer.C
+		patience = time.After(p.settle)
 	}
 	select {
 	case <-c.frames.settled:

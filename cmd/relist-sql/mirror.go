@@ -98,7 +98,7 @@ inside a cluster's network.`,
   relist-sql mirror pods -A --standby --to postgres://relist@db.internal/fleet \
       --label east --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args:              cli.SomeResources,
-		PreRunE:           func(_ *cobra.Command, args []string) error { return f.check(args) },
+		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -125,7 +125,7 @@ inside a cluster's network.`,
 	return cmd
 }
 
-func (f *mirrorFlags) check(args []string) (err error) {
+func (f *mirrorFlags) check() (err error) {
 	if err := f.Check(); err != nil {
 		return err
 	}
@@ -154,9 +154,6 @@ func (f *mirrorFlags) check(args []string) (err error) {
 		if _, err := parseColumn(text); err != nil {
 			return err
 		}
-	}
-	if len(cli.ResourceNames(args)) == 0 {
-		return cli.SomeResources(nil, args)
 	}
 	return f.status.Check()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -100,7 +99,7 @@ type jsonRows struct {
 
 func (j *jsonRows) begin(columns []string) error {
 	for _, c := range columns {
-		j.names = append(j.names, quoted(c))
+		j.names = append(j.names, report.Quoted(c))
 	}
 	return nil
 }
@@ -116,7 +115,7 @@ func (j *jsonRows) row(cells []database.Cell) error {
 		case database.Null:
 			line = append(line, "null"...)
 		case database.Text:
-			line = append(line, quoted(c.Text)...)
+			line = append(line, report.Quoted(c.Text)...)
 		case database.JSON:
 			line = append(line, strings.ReplaceAll(c.Text, "\n", " ")...) // only white space: a string has no line break
 		case database.Number, database.Bool:
@@ -128,13 +127,3 @@ func (j *jsonRows) row(cells []database.Cell) error {
 }
 
 func (j *jsonRows) end() error { return j.out.Flush() }
-
-// quoted is a text as a string of JSON.
-func quoted(s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil {
-		// unreachable: every string can be encoded.
-		panic("relist-sql: " + err.Error())
-	}
-	return text
-}

@@ -125,8 +125,7 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 	}
 	stale := staleness(s.Reflector, s.FailingSince, s.Lag(now), now)
 	if !s.Reflector.Started.IsZero() || !s.FailingSince.IsZero() { // a copy that waits for others, or for another program, has neither
-		seconds := report.Seconds(stale)
-		c.StalenessSeconds = &seconds
+		c.StalenessSeconds = new(report.Seconds(stale))
 	}
 	limit := r.flags.status.MaxStaleness
 	switch {

@@ -88,10 +88,7 @@ func (t *target) prepare(f *mirrorFlags, client *transport.Client, cluster strin
 		Encoding: listwatch.JSON,
 		Drop:     f.drop,
 		Transform: func(raw *listwatch.Raw) (*listwatch.Raw, error) {
-			if err := check(raw.Bytes()); err != nil {
-				return nil, err
-			}
-			return raw, nil
+			return raw, check(raw.Bytes())
 		},
 	}
 	if !f.keepManaged {

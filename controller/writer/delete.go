@@ -51,8 +51,7 @@ func (o DeleteOptions) body(dryRun bool) ([]byte, error) {
 		body.PropagationPolicy = &o.Propagation
 	}
 	if o.GracePeriod != 0 {
-		seconds := int64(math.Ceil(max(o.GracePeriod, 0).Seconds()))
-		body.GracePeriodSeconds = &seconds
+		body.GracePeriodSeconds = new(int64(math.Ceil(max(o.GracePeriod, 0).Seconds())))
 	}
 	if dryRun {
 		body.DryRun = []string{metav1.DryRunAll}

@@ -116,10 +116,6 @@ func (l *log) lastProblem() error {
 	return cmp.Or(l.last, errors.New("the list has not come"))
 }
 
-func newLog() *log {
-	return &log{began: time.Now(), news: make(chan struct{}, 1), changed: make(chan struct{})}
-}
-
 func (l *log) ask(target string, fresh bool) *exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()

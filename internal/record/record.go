@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/trace"
@@ -133,7 +134,8 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 		return nil, err
 	}
 	t := &tap{
-		upstream: upstream, log: newLog(), path: opts.Path,
+		upstream: upstream, path: opts.Path,
+		log:    &log{began: time.Now(), news: make(chan struct{}, 1), changed: make(chan struct{})},
 		reduce: &reducer{kind: opts.Kind, apiVersion: resource.GroupVersion().String()},
 	}
 	c, err := t.listen(ctx, opts)

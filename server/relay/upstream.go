@@ -141,11 +141,10 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 	if from >= want {
 		return want, nil
 	}
-	timeout := int64(freshTimeout)
 	watch, err := u.metadata.Watch(ctx, metav1.ListOptions{
 		ResourceVersion:     strconv.FormatUint(from, 10),
 		AllowWatchBookmarks: true,
-		TimeoutSeconds:      &timeout,
+		TimeoutSeconds:      new(int64(freshTimeout)),
 	})
 	if err != nil {
 		return 0, unreachable(err)

@@ -176,9 +176,7 @@ func (c *Cache) rlock(ctx context.Context, version uint64) error {
 			continue // something may have changed before
 		}
 		if timeout == nil {
-			timer := time.NewTimer(c.opts.Wait)
-			defer timer.Stop()
-			timeout = timer.C
+			timeout = time.After(c.opts.Wait)
 		}
 		select {
 		case <-changed:

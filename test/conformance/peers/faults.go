@@ -386,10 +386,8 @@ func writing(ctx context.Context, t *trial, d time.Duration) error {
 }
 
 func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -38,7 +38,7 @@ func appendJSON(b []byte, now time.Time, resource string, l Line) ([]byte, error
 	b = append(b, '"')
 	if resource != "" {
 		b = append(b, `,"resource":`...)
-		b = append(b, quoted(resource)...)
+		b = append(b, Quoted(resource)...)
 	}
 	if len(fields) > len("{}") {
 		b = append(append(b, ','), fields[1:]...)
@@ -48,8 +48,8 @@ func appendJSON(b []byte, now time.Time, resource string, l Line) ([]byte, error
 	return append(b, '\n'), nil
 }
 
-// quoted is a text as a string of JSON.
-func quoted(s string) []byte {
+// Quoted is a text as a string of JSON.
+func Quoted(s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
 		// unreachable: every string can be encoded.

@@ -106,8 +106,7 @@ func (v *View) of(r reflector.Status, now time.Time) Status {
 	}
 	s.Healthy = s.Reason == ""
 	if !r.Started.IsZero() {
-		stale := report.Seconds(r.Staleness(now))
-		s.StalenessSeconds = &stale
+		s.StalenessSeconds = new(report.Seconds(r.Staleness(now)))
 	}
 	if r.LastError != nil {
 		s.LastError, s.cause = r.LastError.Error(), lastError(r)
