@@ -42,8 +42,8 @@
 // # What it is not
 //
 // There is no schema: an object is any JSON with valid metadata. There are no admission,
-// authorization, controllers or garbage collection. apitest/README.md has a table of the differences
-// from kube-apiserver; test/conformance/apiserver compares the two.
+// authorization, controllers or garbage collection. apitest/README.md has a table of the
+// differences from kube-apiserver; test/conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver
 // uses.

@@ -136,8 +136,8 @@ func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, 
 		obj, err = decodeObject(text)
 	}
 	if err != nil {
-		// Like kube-apiserver, this names neither the object nor the cause, so the text of err is not
-		// in the answer.
+		// Like kube-apiserver, this names neither the object nor the cause, so the text of err is
+		// not in the answer.
 		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 	}
 	return obj, nil

@@ -19,8 +19,9 @@
 // Programs need no lock to read, and may add indexes, views and rights. They must not write rows.
 // All tables are in one schema, whose layout later versions of this package bring up to date.
 //
-// With [durable.Table].History there is a second table, such as pods_history, which has each state of
-// each object, the present one included. The table relist_gaps says what the history does not know.
+// With [durable.Table].History there is a second table, such as pods_history, which has each state
+// of each object, the present one included. The table relist_gaps says what the history does not
+// know.
 //
 // # What cannot be stored
 //

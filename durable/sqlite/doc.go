@@ -19,8 +19,8 @@
 // are about several: which Deployments differ between two clusters is a join of the table with
 // itself.
 //
-// The columns of [durable.Table].Columns have an index each. A column is computed from the object by
-// SQLite itself. So it agrees with the object always, and a new column needs no list.
+// The columns of [durable.Table].Columns have an index each. A column is computed from the object
+// by SQLite itself. So it agrees with the object always, and a new column needs no list.
 //
 //	SELECT cluster, key FROM pods WHERE node = 'n1' AND image LIKE 'web:%';
 //
