@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// minBuffer is the size of a new buffer, and of a buffer that has shrunk.
-	minBuffer = 16 << 10
-	// keepBuffer is the largest buffer that is kept for the next frame. A larger one is
-	// replaced before the stream waits again.
+	// minBuffer is the size of a new buffer, and of one that has shrunk: that of a quiet stream.
+	minBuffer = 4 << 10
+	// keepBuffer is the size up to which the buffer grows while reads fill it: a busy stream then
+	// brings many frames in each. A larger one is replaced before the stream waits again.
 	keepBuffer = 64 << 10
 
 	// maxEmptyReads is how often in a row a reader may return nothing, as in bufio.
@@ -211,11 +211,12 @@ func (f *Reader) fill() {
 func (f *Reader) makeRoom() {
 	unread := f.buf[f.start:f.end]
 	switch {
-	case cap(f.buf) > keepBuffer && len(unread) <= minBuffer/2:
-		// The large frame is over: a frame that is still growing would have filled the buffer.
+	case len(f.buf) > minBuffer && f.end <= minBuffer/2, len(f.buf) > keepBuffer && len(unread) <= minBuffer/2:
+		// The last read brought little; or the large frame is over, because a frame that is still
+		// growing would have filled the buffer.
 		f.buf = make([]byte, minBuffer)
-	case len(unread) == len(f.buf):
-		f.buf = make([]byte, f.grown(len(unread)))
+	case f.end == len(f.buf) && (len(unread) == f.end || f.end < keepBuffer):
+		f.buf = make([]byte, f.grown(f.end))
 	case f.start == 0:
 		return // there is room behind the unread bytes
 	}
