@@ -248,7 +248,7 @@ func (l identities) List(ctx context.Context, opts metav1.ListOptions) (*source.
 
 // maxBatch is the largest number of events in a batch. While the driver applies one batch,
 // the events of the next are decoded.
-const maxBatch = 8
+const maxBatch = 16
 
 // read sends events to the driver until the stream ends. It uses two batches in turn. When
 // the driver takes one batch, the driver has finished the other, so read can fill the other
