@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/relist-go/relist/object"
 )
@@ -34,14 +35,16 @@ type progress struct {
 	handed  uint64              // how often Options.OnMarkPassed was called
 	passed  string              // the version of the last of these calls
 
-	waiters []*waiter
+	// In the order in which they return, so that only the first of each is looked at.
+	waits    []*waiter // calls of Wait
+	versions []*waiter // calls of WaitForVersion
 }
 
 // waiter is a call of Wait or WaitForVersion.
 type waiter struct {
-	over func() bool // needs mu
-	done chan struct{}
-	err  error // set before done is closed
+	version string      // of WaitForVersion
+	over    func() bool // needs mu
+	done    chan error
 }
 
 // Mark tells the queue that it has received all changes up to a resourceVersion. The producer calls
@@ -183,7 +186,9 @@ func (q *Queue[T]) WaitForVersion(ctx context.Context, resourceVersion string) e
 		return fmt.Errorf("deltafifo: wait for resourceVersion %q: %w", resourceVersion, errNoNumber)
 	}
 	q.mu.Lock()
-	return q.await(ctx, func() bool { return object.IsComparable(q.passed) && !object.Older(q.passed, resourceVersion) })
+	at := sort.Search(len(q.versions), func(i int) bool { return object.Older(resourceVersion, q.versions[i].version) })
+	over := func() bool { return object.IsComparable(q.passed) && !object.Older(q.passed, resourceVersion) }
+	return q.await(ctx, &q.versions, at, &waiter{version: resourceVersion, over: over})
 }
 
 // Wait waits until all entries that are queued now have been processed, and Options.OnMarkPassed
@@ -199,28 +204,29 @@ func (q *Queue[T]) Wait(ctx context.Context) error {
 	if q.due != "" {
 		handed++
 	}
-	return q.await(ctx, func() bool { return q.done >= after && q.handed >= handed })
+	over := func() bool { return q.done >= after && q.handed >= handed } // neither number ever falls
+	return q.await(ctx, &q.waits, len(q.waits), &waiter{over: over})
 }
 
-// await waits until over returns true. It needs mu and releases it. over is called with mu held.
-func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
-	if q.closed || over() {
+// await waits until w is over, at this place of waiters. It needs mu and releases it.
+func (q *Queue[T]) await(ctx context.Context, waiters *[]*waiter, at int, w *waiter) error {
+	if q.closed || w.over() {
 		defer q.mu.Unlock()
 		if q.closed {
 			return ErrClosed
 		}
 		return nil
 	}
-	w := &waiter{over: over, done: make(chan struct{})}
-	q.waiters = append(q.waiters, w)
+	w.done = make(chan error, 1)
+	*waiters = slices.Insert(*waiters, at, w)
 	q.mu.Unlock()
 	select {
-	case <-w.done:
-		return w.err
+	case err := <-w.done:
+		return err
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.waiters = slices.DeleteFunc(q.waiters, func(other *waiter) bool { return other == w })
+		*waiters = slices.DeleteFunc(*waiters, func(other *waiter) bool { return other == w })
 		return ctx.Err()
 	}
 }
@@ -228,14 +234,14 @@ func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 // release lets the calls of Wait and WaitForVersion return whose condition is true, or all of them
 // if the queue is closed. It needs mu.
 func (q *Queue[T]) release() {
-	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
-		switch {
-		case q.closed:
-			w.err = ErrClosed
-		case !w.over():
-			return false
+	var err error
+	if q.closed {
+		err = ErrClosed
+	}
+	for _, waiters := range [...]*[]*waiter{&q.waits, &q.versions} {
+		for len(*waiters) > 0 && (q.closed || (*waiters)[0].over()) {
+			(*waiters)[0].done <- err
+			(*waiters)[0], *waiters = nil, (*waiters)[1:]
 		}
-		close(w.done)
-		return true
-	})
+	}
 }

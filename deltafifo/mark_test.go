@@ -104,9 +104,10 @@ func TestWaitForMark(t *testing.T) {
 				done <- name
 			}()
 		}
-		wait("WaitForVersion", func(ctx context.Context) error { return q.WaitForVersion(ctx, "2") })
+		wait("WaitForVersion of what comes later", func(ctx context.Context) error { return q.WaitForVersion(ctx, "3") })
 		wait("Wait", q.Wait)
 		synctest.Wait()
+		wait("WaitForVersion", func(ctx context.Context) error { return q.WaitForVersion(ctx, "2") })
 		go func() { _ = popOne(t.Context(), q) }()
 		<-told
 		synctest.Wait()
@@ -134,7 +135,7 @@ func TestWaitForMark(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _ = popOne(ctx, q) }()
 		<-told
-		<-done
+		_, _ = <-done, <-done
 		cancel()
 		if err := q.WaitForVersion(t.Context(), "new"); err == nil {
 			t.Error("WaitForVersion takes a version that is no number")
