@@ -98,13 +98,13 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 	c.keyed.wake(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial})
-	for _, s := range c.handlers {
+	c.tell(func(p *pending[T]) {
 		if known {
-			s.updated(key, old, obj)
+			p.update(key, old, obj)
 		} else {
-			s.added(key, obj, initial)
+			p.add(key, obj, initial)
 		}
-	}
+	})
 }
 
 func (c *consumer[T]) remove(key string, final T, inferred bool) {
@@ -118,8 +118,13 @@ func (c *consumer[T]) remove(key string, final T, inferred bool) {
 	}
 	c.keyed.wake(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: true})
+	c.tell(func(p *pending[T]) { p.remove(key, old, final, inferred) })
+}
+
+// tell changes what is pending for each handler.
+func (c *consumer[T]) tell(f func(p *pending[T])) {
 	for _, s := range c.handlers {
-		s.deleted(key, old, final, inferred)
+		s.tell(f)
 	}
 }
 

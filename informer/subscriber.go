@@ -51,18 +51,6 @@ func (s *subscriber[T]) tell(f func(p *pending[T])) {
 	s.wake.signal()
 }
 
-func (s *subscriber[T]) added(key string, obj T, initial bool) {
-	s.tell(func(p *pending[T]) { p.add(key, obj, initial) })
-}
-
-func (s *subscriber[T]) updated(key string, old, obj T) {
-	s.tell(func(p *pending[T]) { p.update(key, old, obj) })
-}
-
-func (s *subscriber[T]) deleted(key string, old, final T, inferred bool) {
-	s.tell(func(p *pending[T]) { p.remove(key, old, final, inferred) })
-}
-
 // awaitSynced makes later changes wait until markSynced is called: only initial objects are told
 // before.
 func (s *subscriber[T]) awaitSynced() { s.tell((*pending[T]).hold) }
