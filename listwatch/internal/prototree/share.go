@@ -63,8 +63,8 @@ func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 	return worth, ok
 }
 
-// sharedRun returns a decoder of a slice or a map. If parts are shared, it reuses a remembered value
-// if there is one, and otherwise calls decode.
+// sharedRun returns a decoder of a slice or a map. If parts are shared, it reuses a remembered
+// value if there is one, and otherwise calls decode.
 func (ps *planner) sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
 	if !ps.share {
 		return decode
