@@ -126,7 +126,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/guides/operator.md", "git clone |kubectl |go run ", "test/conformance/deploy applies the files to a kube-apiserver, and runs the program"},
 	{"durable/README.md", "", "cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
-	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
+	{"docs/performance.md", "make bench|cd test/bench|go run ", "hours; make bench-smoke, a step of .ci/run, runs each case"},
 	{"server/relay/README.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
 	{"server/relay/README.md", "openssl |go run ./cmd/relist relay pods|kubectl ", "they need a cluster with RBAC; test/conformance/peers has kubectl behind a relay"},
 	{"docs/testing-recipes.md", "curl --fail-with-body ", "no client of this test watches at that moment; apitest.TestWaitForWatches asks, too"},

@@ -23,6 +23,8 @@ type Case struct {
 	Alone bool
 	// HTTP2 says that requests use HTTP/2 over TLS, and share connections.
 	HTTP2 bool
+	// Busy says that other programs take all the time of the cores that they can get.
+	Busy bool
 	// Copied says that the program copies the objects into a file of SQLite: see [MainOfCopier].
 	Copied bool
 
@@ -46,11 +48,15 @@ func All() []Case {
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}),
 		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).alone(),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}).alone(),
+		list.with("list-json-busy", "First list, JSON, busy", Spec{}).busy(),
+		list.with("list-protobuf-busy", "First list, protobuf, busy", Spec{Encoding: objects.Protobuf}).busy(),
 		relisting(0),
 		relisting(1),
 		relisting(100),
 		watch.with("watch-json", "Steady watch, JSON", Spec{}).events(6_000),
 		watch.with("watch-protobuf", "Steady watch, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
+		watch.with("watch-json-busy", "Steady watch, JSON, busy", Spec{}).events(6_000).busy(),
+		watch.with("watch-protobuf-busy", "Steady watch, protobuf, busy", Spec{Encoding: objects.Protobuf}).events(60_000).busy(),
 		watch.with("watch-lazy-json", "Steady watch, JSON, lazy and unchecked", Spec{Object: Unchecked}).events(6_000),
 		watch.with("watch-lazy-protobuf", "Steady watch, protobuf, lazy and unchecked", Spec{Object: Unchecked, Encoding: objects.Protobuf}).events(60_000),
 		{
@@ -76,6 +82,8 @@ func (c Case) with(name, title string, spec Spec) Case {
 	c.Name, c.Title, c.Spec = name, title, spec
 	return c
 }
+
+func (c Case) busy() Case { c.Busy = true; return c }
 
 func (c Case) alone() Case { c.Alone = true; return c }
 

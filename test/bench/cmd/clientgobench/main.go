@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,13 +29,6 @@ var mediaTypes = map[objects.Format]string{
 }
 
 func connect(access cases.Access, c cases.Case) (cases.Client, error) {
-	// By default, client-go gets the first state by watch. An environment variable changes that, if
-	// it is set before the first use.
-	if c.Spec.Initial == cases.ByList {
-		if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
-			return nil, err
-		}
-	}
 	config := &rest.Config{Host: access.URL, QPS: -1} // the client does not limit its requests
 	config.Insecure = access.HTTP2
 	config.ContentType = mediaTypes[c.Spec.Encoding]

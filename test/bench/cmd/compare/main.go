@@ -20,7 +20,7 @@ import (
 )
 
 // pageRuns is how often each program runs for the tables of the pages.
-const pageRuns = 5
+const pageRuns = 9
 
 type options struct {
 	names   string

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,11 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// programs are compared. A ratio is the first program's value divided by the second program's.
-var programs = [2]string{"relistbench", "clientgobench"}
+// programs are compared. A ratio is the first program's value divided by that of another one.
+var programs = [3]string{"relistbench", "clientgobench", nextClientGo}
+
+// nextClientGo is clientgobench with the requirements of next.mod. It runs with its own defaults.
+const nextClientGo = "clientgobench-next"
 
 // copier is relist for the cases with a database, which makes it larger than the others.
 const copier = "relistcopy"
@@ -37,13 +41,17 @@ const processors = 2
 
 // build builds the load server and the programs.
 func build(ctx context.Context, bin string) error {
-	args := []string{"build", "-o", bin + string(os.PathSeparator), "./cmd/load"}
-	for _, program := range append(programs[:], copier) {
-		args = append(args, "./cmd/"+program)
+	run := func(args ...string) error {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		return cmd.Run()
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	return cmd.Run()
+	err := run("go", "build", "-o", bin+string(os.PathSeparator), "./cmd/load", "./cmd/relistbench", "./cmd/clientgobench", "./cmd/"+copier)
+	if err != nil {
+		return err
+	}
+	// The next client-go cannot be built with an older Go.
+	return run("env", "GOTOOLCHAIN=go1.27.4", "go", "build", "-modfile=next.mod", "-o", filepath.Join(bin, nextClientGo), "./cmd/clientgobench")
 }
 
 type runner struct {
@@ -51,12 +59,22 @@ type runner struct {
 	bin string
 }
 
-// results are those of one case, by program, in the order in which they ran. The second program has
-// none if only relist runs.
-type results [2][]measure.Result
+// results are those of one case, by program, in the order in which they ran. The other programs
+// have none if only relist runs.
+type results [3][]measure.Result
 
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
+	if c.Busy {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for range runtime.NumCPU() {
+			go func() {
+				for ctx.Err() == nil { // takes a core from the programs, as other programs do
+				}
+			}()
+		}
+	}
 	var all results
 	for run := range r.runs {
 		for i, program := range programsOf(c) {
@@ -119,6 +137,9 @@ func (r *runner) start(ctx context.Context, c cases.Case, program string, a amou
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, program), args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors))
+	if program != nextClientGo && c.Spec.Initial == cases.ByList {
+		cmd.Env = append(cmd.Env, "KUBE_FEATURE_WatchListClient=false") // the default of client-go is ByWatch
+	}
 	var out, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &messages
 	if err := cmd.Run(); err != nil {

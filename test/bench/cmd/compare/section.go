@@ -32,7 +32,12 @@ func sections() []section {
 		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (report, error) {
 			results, err := r.compare(ctx, c)
 			return report{table(results), func(figure string) string {
-				return comparison(values(results[0], figure), values(results[1], figure))
+				other := results[1]
+				figure, next := strings.CutSuffix(figure, " (0.38)")
+				if next {
+					other = results[2]
+				}
+				return comparison(values(results[0], figure), values(other, figure))
 			}}, err
 		}})
 	}

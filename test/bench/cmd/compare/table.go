@@ -10,17 +10,17 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// table shows the medians of both programs and their ratio. There is a ratio for each pair of runs
-// that followed each other; the table has the median, the least and the greatest of these.
+// table shows the medians of the programs and their ratios. There is a ratio for each pair of runs
+// of a round; the table has the median, the least and the greatest of these.
 func table(all results) string {
 	if len(all[0]) == 0 {
 		return ""
 	}
 	var text strings.Builder
-	text.WriteString("| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n")
+	text.WriteString("| | relist | client-go | ratio | client-go 0.38 | ratio |\n| --- | ---: | ---: | --- | ---: | --- |\n")
 	for _, m := range all[0][0].Metrics {
-		a, b := values(all[0], m.Name), values(all[1], m.Name)
-		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", m.Name, number(median(a)), number(median(b)), ratio(a, b))
+		a, b, next := values(all[0], m.Name), values(all[1], m.Name), values(all[2], m.Name)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s |\n", m.Name, number(median(a)), number(median(b)), ratio(a, b), number(median(next)), ratio(a, next))
 	}
 	fmt.Fprintf(&text, "\nMedian of %d.\n", len(all[0]))
 	return text.String()

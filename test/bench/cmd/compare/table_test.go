@@ -17,11 +17,12 @@ func TestTable(t *testing.T) {
 	all := results{
 		{result(1, measure.Metric{Name: "own", Value: 7}), result(2), result(6)},
 		{result(4), result(4), result(4)},
+		{result(8), result(8), result(8)},
 	}
-	const want = `| | relist | client-go | ratio |
-| --- | ---: | ---: | --- |
-| CPU, s | 2.00 | 4.00 | **0.50** (0.25 to 1.50) |
-| own | 7.00 |  |  |
+	const want = `| | relist | client-go | ratio | client-go 0.38 | ratio |
+| --- | ---: | ---: | --- | ---: | --- |
+| CPU, s | 2.00 | 4.00 | **0.50** (0.25 to 1.50) | 8.00 | **0.25** (0.12 to 0.75) |
+| own | 7.00 |  |  |  |  |
 
 Median of 3.
 `
