@@ -30,7 +30,7 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 	if q.limit > 0 {
 		end = min(q.end, q.from+q.limit)
 	}
-	if q.node != "" {
+	if q.node < objects.Nodes {
 		end = q.end // they are few, and make one page
 	}
 	states, at := q.world.snapshot(q.from, end)

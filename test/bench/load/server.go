@@ -45,12 +45,13 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 // A query is a list or a watch.
 type query struct {
 	world      *world
-	begin, end int    // the objects that are wanted
-	node       string // whose objects alone are wanted, if it is not empty
+	begin, end int // the objects that are wanted
+	node       int // whose objects alone are wanted, or objects.Nodes for all
 	format     objects.Format
 	watch      bool
 	initial    bool
 	version    string
+	until      uint64 // a version that ends a watch; none if 0
 	limit      int
 	from       int // of a page
 }
@@ -65,7 +66,7 @@ func (s *Server) parse(req *http.Request) (query, error) {
 		return query{}, fmt.Errorf("there is nothing at %s", req.URL.Path)
 	}
 	form := req.URL.Query()
-	q := query{world: s.world, end: s.world.set.Len, version: form.Get("resourceVersion")}
+	q := query{world: s.world, end: s.world.set.Len, node: objects.Nodes, version: form.Get("resourceVersion")}
 	if namespaced {
 		q.end = 0
 	}
@@ -76,11 +77,15 @@ func (s *Server) parse(req *http.Request) (query, error) {
 		}
 		q.begin, q.end = index, index+1
 	}
-	if _, node, named := strings.Cut(form.Get("fieldSelector"), "spec.nodeName="); named {
-		q.node = node
+	if _, node, named := strings.Cut(form.Get("fieldSelector"), "spec.nodeName=node-"); named {
+		var err error
+		if q.node, err = strconv.Atoi(node); err != nil || q.node < 0 || q.node >= objects.Nodes {
+			return query{}, fmt.Errorf("there is no node %s", node)
+		}
 	}
 	q.format = negotiate(req.Header.Get("Accept"))
 	q.watch = isTrue(form.Get("watch"))
+	q.until, _ = strconv.ParseUint(form.Get("until"), 10, 64) // 0 is none
 	q.initial = isTrue(form.Get("sendInitialEvents"))
 	q.limit, _ = strconv.Atoi(form.Get("limit")) // 0 is no limit
 	if q.version == "0" {
@@ -98,7 +103,7 @@ func (s *Server) parse(req *http.Request) (query, error) {
 }
 
 func (q query) wants(v objects.Values) bool {
-	return v.Index >= q.begin && v.Index < q.end && (q.node == "" || q.node == objects.NodeName(v.Index))
+	return v.Index >= q.begin && v.Index < q.end && (q.node == objects.Nodes || q.node == v.Index%objects.Nodes)
 }
 
 func isTrue(s string) bool { return s == "true" || s == "1" }

@@ -43,7 +43,7 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 		}
 	}
 	for {
-		events, next, changed, open := q.world.read(at, batch)
+		events, next, changed, open := q.world.read(at, batch, q.node)
 		switch {
 		case !open:
 			w.event("ERROR", &metav1.Status{
@@ -63,10 +63,11 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 				return
 			}
 		}
-		if w.err != nil {
+		at = next
+		if w.err != nil || q.until > 0 && at.version >= q.until {
+			w.flush()
 			return
 		}
-		at = next
 	}
 }
 

@@ -24,11 +24,16 @@ type world struct {
 	floor   uint64           // a watch cannot begin below it
 	epoch   int              // counts expiries; a watch ends when it changes
 	next    int              // the object that changes next
-	changed chan struct{}    // closed at the next change
+	// changed has a channel for each node, which is closed at the next change there, and at its end
+	// one for all changes.
+	changed [objects.Nodes + 1]chan struct{}
 }
 
 func newWorld(set *objects.Set) *world {
-	w := &world{set: set, version: firstVersion, changed: make(chan struct{})}
+	w := &world{set: set, version: firstVersion}
+	for i := range w.changed {
+		w.changed[i] = make(chan struct{})
+	}
 	for i := range set.Len {
 		w.version++
 		w.states = append(w.states, objects.Values{Index: i, Version: w.version})
@@ -61,11 +66,16 @@ func (w *world) changeLocked(count int, seen bool) uint64 {
 		if seen {
 			w.history = append(w.history, v)
 		}
+		w.wake(w.next % objects.Nodes)
 		w.next = (w.next + 1) % len(w.states)
 	}
-	close(w.changed)
-	w.changed = make(chan struct{})
+	w.wake(objects.Nodes)
 	return w.version
+}
+
+func (w *world) wake(node int) {
+	close(w.changed[node])
+	w.changed[node] = make(chan struct{})
 }
 
 // expire changes count objects without telling watches, and ends every watch. The version rises
@@ -76,6 +86,9 @@ func (w *world) expire(count int) uint64 {
 	w.version++
 	w.epoch++
 	w.floor = w.changeLocked(count, false)
+	for node := range objects.Nodes {
+		w.wake(node)
+	}
 	return w.floor
 }
 
@@ -125,8 +138,8 @@ func (w *world) at(version uint64) (cursor, bool) {
 }
 
 // read returns what comes after the cursor, at most limit changes, and a channel that says when
-// there is more. It is false when every watch is to end.
-func (w *world) read(c cursor, limit int) ([]objects.Values, cursor, <-chan struct{}, bool) {
+// there is more of a node. It is false when every watch is to end.
+func (w *world) read(c cursor, limit, node int) ([]objects.Values, cursor, <-chan struct{}, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if c.epoch != w.epoch {
@@ -137,5 +150,5 @@ func (w *world) read(c cursor, limit int) ([]objects.Values, cursor, <-chan stru
 	if len(events) > 0 {
 		c.version = events[len(events)-1].Version
 	}
-	return events, c, w.changed, true // events are never written to again
+	return events, c, w.changed[node], true // events are never written to again
 }
