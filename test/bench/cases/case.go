@@ -2,7 +2,6 @@ package cases
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/test/bench/objects"
@@ -33,6 +32,18 @@ type Case struct {
 
 // All returns the cases, in the order of the report.
 func All() []Case {
+	reads := func(name, title string, read func(in Informer, key, node string) bool) Case {
+		return Case{
+			Name: name, Title: title, Spec: Spec{Encoding: objects.Protobuf}, Objects: 5_000, Events: 2_000, SmokeObjects: 100, SmokeEvents: 100,
+			run: func(ctx context.Context, e *env) error { return storeReads(ctx, e, read) },
+		}
+	}
+	lags := func(name, title string, objects int, each bool) Case {
+		return Case{
+			Name: name, Title: title, Objects: objects, Events: 2_000, SmokeObjects: 20, SmokeEvents: 200, HTTP2: true,
+			run: func(ctx context.Context, e *env) error { return lag(ctx, e, each) },
+		}
+	}
 	list := Case{Objects: 20_000, SmokeObjects: 100, run: list}
 	watch := Case{Objects: 2_000, SmokeObjects: 50, SmokeEvents: 200, run: steadyWatch}
 	return []Case{
@@ -50,19 +61,27 @@ func All() []Case {
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}).alone(),
 		list.with("list-json-busy", "First list, JSON, busy", Spec{}).busy(),
 		list.with("list-protobuf-busy", "First list, protobuf, busy", Spec{Encoding: objects.Protobuf}).busy(),
-		relisting(0),
-		relisting(1),
-		relisting(100),
+		list.with("limit-list-json", "The least for a list, JSON", Spec{}).limit(),
+		list.with("limit-list-protobuf", "The least for a list, protobuf", Spec{Encoding: objects.Protobuf}).limit(),
+		watch.with("limit-watch-json", "The least for a watch, JSON", Spec{}).events(6_000).limit(),
+		watch.with("limit-watch-protobuf", "The least for a watch, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000).limit(),
+		list.with("relist-0", "List again after 410, 0 % changed, JSON", Spec{}).again(0),
+		list.with("relist-1", "List again after 410, 1 % changed, JSON", Spec{}).again(1),
+		list.with("relist-100", "List again after 410, 100 % changed, JSON", Spec{}).again(100),
+		list.with("relist-0-protobuf", "List again after 410, 0 % changed, protobuf", Spec{Encoding: objects.Protobuf}).again(0),
 		watch.with("watch-json", "Steady watch, JSON", Spec{}).events(6_000),
 		watch.with("watch-protobuf", "Steady watch, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
-		watch.with("watch-json-busy", "Steady watch, JSON, busy", Spec{}).events(6_000).busy(),
-		watch.with("watch-protobuf-busy", "Steady watch, protobuf, busy", Spec{Encoding: objects.Protobuf}).events(60_000).busy(),
+		watch.with("watch-json-busy", "Steady watch, JSON, busy", Spec{}).events(3_000).busy(),
+		watch.with("watch-protobuf-busy", "Steady watch, protobuf, busy", Spec{Encoding: objects.Protobuf}).events(20_000).busy(),
 		watch.with("watch-lazy-json", "Steady watch, JSON, lazy and unchecked", Spec{Object: Unchecked}).events(6_000),
 		watch.with("watch-lazy-protobuf", "Steady watch, protobuf, lazy and unchecked", Spec{Object: Unchecked, Encoding: objects.Protobuf}).events(60_000),
-		{
-			Name: "lag", Title: "From the change to the handler, 1,000 events/s, JSON",
-			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, run: lag,
-		},
+		watch.with("watch-handlers", "Steady watch, protobuf, 50 handlers", Spec{Encoding: objects.Protobuf, Handlers: 50}).events(30_000),
+		lags("lag", "From the change to the handler, 500 events/s, one informer", 1_000, false),
+		lags("lag-50", "From the change to the handler, 500 events/s, 50 informers", 50, true),
+		lags("lag-500", "From the change to the handler, 500 events/s, 500 informers", 500, true),
+		reads("store-get", "Get from a store, while 1,000 objects/s change", func(in Informer, key, _ string) bool { return in.Has(key) }),
+		reads("store-list", "List a store of 5,000, while 1,000 objects/s change", func(in Informer, _, _ string) bool { return in.List() > 0 }),
+		reads("store-index", "The 10 objects of an index's value, while 1,000 objects/s change", func(in Informer, _, node string) bool { return in.ByNode(node) > 0 }),
 		{
 			Name: "many-idle", Title: "1,000 informers that have nothing to do, one process",
 			Objects: 1000, SmokeObjects: 20, HTTP2: true, run: manyIdle,
@@ -83,18 +102,14 @@ func (c Case) with(name, title string, spec Spec) Case {
 	return c
 }
 
-func (c Case) busy() Case { c.Busy = true; return c }
-
-func (c Case) alone() Case { c.Alone = true; return c }
-
+func (c Case) busy() Case        { c.Busy = true; return c }
+func (c Case) alone() Case       { c.Alone = true; return c }
+func (c Case) limit() Case       { c.run = limit; return c.alone() }
 func (c Case) events(n int) Case { c.Events = n; return c }
 
-func relisting(percent int) Case {
-	return Case{
-		Name: fmt.Sprintf("relist-%d", percent), Title: fmt.Sprintf("List again after 410, %d %% changed, JSON", percent),
-		Objects: 20_000, SmokeObjects: 100,
-		run: func(ctx context.Context, e *env) error { return relistAgain(ctx, e, percent) },
-	}
+func (c Case) again(percent int) Case {
+	c.run = func(ctx context.Context, e *env) error { return relistAgain(ctx, e, percent) }
+	return c
 }
 
 // env has what a case needs to run.

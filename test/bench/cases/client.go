@@ -36,9 +36,12 @@ const (
 // Spec says how an informer gets Pods.
 type Spec struct {
 	Namespace string // if empty, all namespaces
+	Node      string // if not empty, the one whose Pods are wanted
 	Object    Object
 	Encoding  objects.Format
 	Initial   Initial
+	Handlers  int  // of a steady watch; 0 is one
+	ByNode    bool // whether there is an index, of whole Pods
 	// ShareParts is for the option of relist that has this name.
 	ShareParts bool
 }
@@ -55,11 +58,14 @@ type Client interface {
 
 // An Informer is what a Client has started.
 type Informer interface {
-	// Len is the number of objects in the store.
-	Len() int
 	// Version is a resourceVersion: the informer has received everything up to it. The store of the
 	// informer may be a little behind that version.
 	Version() string
+	// Keys, Has, List and ByNode read the store: its keys, one object, all, or those of a node.
+	Keys() []string
+	Has(key string) bool
+	List() int
+	ByNode(node string) int
 }
 
 // Access says where the load server is, and how to connect to it.

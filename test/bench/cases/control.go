@@ -1,10 +1,10 @@
 package cases
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,20 +18,28 @@ var control = &http.Client{Transport: &http.Transport{
 
 // Post sends a command to the load server, or to a relay of relaybench, and returns the answer.
 func Post(ctx context.Context, url string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
+	var body bytes.Buffer
+	err := ask(ctx, http.MethodPost, url, "*/*", &body)
+	return strings.TrimSpace(body.String()), err
+}
+
+func ask(ctx context.Context, method, url, accept string, body *bytes.Buffer) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	if err != nil {
-		return "", err
+		return err
 	}
+	req.Header.Set("Accept", accept)
 	response, err := control.Do(req)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	body.Reset()
+	_, err = body.ReadFrom(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("POST %s: %s: %s", url, response.Status, body)
+		err = fmt.Errorf("%s %s: %s: %s", method, url, response.Status, body)
 	}
-	return strings.TrimSpace(string(body)), err
+	return err
 }
 
 // post sends a command to the load server, and returns the resourceVersion after the command.

@@ -52,7 +52,7 @@ func (f filled) check(n int) error {
 	if adds := int(f.adds.Load()); adds != n {
 		return fmt.Errorf("the handler was told of %d objects, want %d", adds, n)
 	}
-	if held := f.Len(); held != n {
+	if held := len(f.Keys()); held != n {
 		return fmt.Errorf("the store has %d objects, want %d", held, n)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // manyIdle measures what it takes to start informers, each of a namespace without Pods, and then
 // what each keeps.
 func manyIdle(ctx context.Context, e *env) error {
-	heap, stacks, goroutines := measure.HeapInUse(), stackInUse(), runtime.NumGoroutine()
+	heap, goroutines := measure.HeapInUse(), runtime.NumGoroutine()
 	resident := measure.Settle()
 	m := measure.Start()
 	var informers []Informer
@@ -40,7 +40,6 @@ func manyIdle(ctx context.Context, e *env) error {
 	n := float64(e.objects)
 	e.result.Set("goroutines per informer", float64(runtime.NumGoroutine()-goroutines)/n)
 	e.result.Set("heap per informer, KB", (float64(measure.HeapInUse())-float64(heap))/n/1000)
-	e.result.Set("stacks per informer, KB", (float64(stackInUse())-float64(stacks))/n/1000)
 	e.result.Set("RSS per informer, KB", (float64(measure.Settle())-float64(resident))/n/1000)
 	runtime.KeepAlive(informers)
 	return nil
@@ -61,10 +60,4 @@ func settle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func stackInUse() uint64 {
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	return now.StackInuse
 }

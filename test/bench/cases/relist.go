@@ -9,12 +9,6 @@ import (
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
-// The metrics of a second list.
-const (
-	steadyRSS = "RSS before, MB"
-	growthRSS = "growth of peak RSS, %"
-)
-
 // relistAgain measures a list for a full store, until the handler has been called for every
 // difference.
 func relistAgain(ctx context.Context, e *env, percent int) error {
@@ -42,8 +36,8 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	}
 	m.Stop(e.result)
 	peak, _ := e.result.Get(measure.PeakRSS)
-	e.result.Set(steadyRSS, float64(steady)/measure.MB)
-	e.result.Set(growthRSS, 100*(peak*measure.MB/float64(steady)-1))
+	e.result.Set("RSS before, MB", float64(steady)/measure.MB)
+	e.result.Set("growth of peak RSS, %", 100*(peak*measure.MB/float64(steady)-1))
 	return f.check(e.objects)
 }
 

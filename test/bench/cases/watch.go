@@ -14,7 +14,13 @@ import (
 
 // steadyWatch measures changes that the server sends as fast as the client reads them.
 func steadyWatch(ctx context.Context, e *env) error {
-	f, err := e.fill(ctx)
+	var others []*follower
+	var more []Handler
+	for range e.spec.Handlers - 1 {
+		others = append(others, newFollower())
+		more = append(more, others[len(others)-1].handle)
+	}
+	f, err := e.fill(ctx, more...)
 	if err != nil {
 		return err
 	}
@@ -24,8 +30,10 @@ func steadyWatch(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.awaitVersion(ctx, version); err != nil {
-		return err
+	for _, f := range append(others, f.follower) {
+		if err := f.awaitVersion(ctx, version); err != nil {
+			return err
+		}
 	}
 	e.perEvent(m.Stop(e.result))
 	return f.check(e.objects)
@@ -36,23 +44,38 @@ func (e *env) perEvent(wall, cpu time.Duration) {
 	e.result.Set(measure.EventCPU, float64(cpu.Nanoseconds())/1000/float64(e.events))
 }
 
-// lag measures the time from each change to the handler.
-func lag(ctx context.Context, e *env) error {
-	t := newTimed(e.events)
-	if _, err := e.fill(ctx, t.handle); err != nil {
-		return err
+// lag measures the time from each change to the handler, of one informer, or of one for each Pod.
+func lag(ctx context.Context, e *env, each bool) error {
+	one, n := *e, 1
+	if each {
+		one.objects, n = 1, e.objects
+	}
+	var all []*timed
+	for i := range n {
+		if each {
+			one.spec.Node = objects.NodeName(i)
+		}
+		t := newTimed(e.events / n)
+		if _, err := one.fill(ctx, t.handle); err != nil {
+			return err
+		}
+		all = append(all, t)
 	}
 	measure.Settle()
 	m := measure.Start()
-	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=1000", e.events))
+	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=500", e.events))
 	if err != nil {
 		return err
 	}
-	if err := t.awaitVersion(ctx, version); err != nil {
-		return err
+	var lags []float64
+	for i, t := range all { // Pods change in turn, so the last change of each but the last is earlier
+		if err := t.awaitVersion(ctx, version-uint64(n-1-i)); err != nil {
+			return err
+		}
+		lags = append(lags, t.lags...)
 	}
 	e.perEvent(m.Stop(e.result))
-	return e.percentiles(t.lags)
+	return e.percentiles(lags)
 }
 
 // timed is a handler that also records the time from each change to its callback, in milliseconds.

@@ -46,6 +46,12 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 			return nil, err
 		}
 	}
+	if spec.ByNode {
+		byNode := func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }
+		if err := in.AddIndexers(cache.Indexers{"node": byNode}); err != nil {
+			return nil, err
+		}
+	}
 	for _, handle := range handlers {
 		_, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(obj any) { handle(obj, true) },
@@ -72,8 +78,11 @@ func (c client) informer(spec cases.Spec) (cache.SharedIndexInformer, error) {
 	if err != nil {
 		return nil, err
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(spec.Namespace))
-	return factory.Core().V1().Pods().Informer(), nil
+	options := []informers.SharedInformerOption{informers.WithNamespace(spec.Namespace)}
+	if spec.Node != "" {
+		options = append(options, informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = "spec.nodeName=" + spec.Node }))
+	}
+	return informers.NewSharedInformerFactoryWithOptions(client, 0, options...).Core().V1().Pods().Informer(), nil
 }
 
 // strip reduces a whole Pod to six fields.
@@ -92,5 +101,11 @@ func strip(obj any) (any, error) {
 // running is a started informer.
 type running struct{ cache.SharedIndexInformer }
 
-func (r running) Len() int        { return len(r.GetStore().ListKeys()) }
-func (r running) Version() string { return r.LastSyncResourceVersion() }
+func (r running) Keys() []string      { return r.GetStore().ListKeys() }
+func (r running) Version() string     { return r.LastSyncResourceVersion() }
+func (r running) Has(key string) bool { _, ok, _ := r.GetStore().GetByKey(key); return ok }
+func (r running) List() int           { return len(r.GetStore().List()) }
+func (r running) ByNode(node string) int {
+	pods, _ := r.GetIndexer().ByIndex("node", node)
+	return len(pods)
+}

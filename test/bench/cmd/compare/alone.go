@@ -32,6 +32,16 @@ func transports(ctx context.Context, r *runner) (report, error) {
 	}, measure.Received, measure.CPU, measure.PeakRSS)
 }
 
+// limits shows how far relist is from the least that can be done with the same bytes.
+func limits(ctx context.Context, r *runner) (report, error) {
+	return r.alone(ctx, []way{
+		{title: "list, JSON", name: "limit-list-json"},
+		{title: "list, protobuf", name: "limit-list-protobuf"},
+		{title: "watch, JSON", name: "limit-watch-json"},
+		{title: "watch, protobuf", name: "limit-watch-protobuf"},
+	}, "read, MB/s", "scan, MB/s", "decode, MB/s", "relist, MB/s")
+}
+
 // sharing shows what Options.ShareParts brings.
 func sharing(ctx context.Context, r *runner) (report, error) {
 	return r.alone(ctx, []way{

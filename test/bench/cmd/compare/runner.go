@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,12 +47,10 @@ func build(ctx context.Context, bin string) error {
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		return cmd.Run()
 	}
-	err := run("go", "build", "-o", bin+string(os.PathSeparator), "./cmd/load", "./cmd/relistbench", "./cmd/clientgobench", "./cmd/"+copier)
-	if err != nil {
-		return err
-	}
-	// The next client-go cannot be built with an older Go.
-	return run("env", "GOTOOLCHAIN=go1.27.4", "go", "build", "-modfile=next.mod", "-o", filepath.Join(bin, nextClientGo), "./cmd/clientgobench")
+	return errors.Join(
+		run("go", "build", "-o", bin+string(os.PathSeparator), "./cmd/load", "./cmd/relistbench", "./cmd/clientgobench", "./cmd/"+copier),
+		// The next client-go cannot be built with an older Go.
+		run("env", "GOTOOLCHAIN=go1.27.4", "go", "build", "-modfile=next.mod", "-o", filepath.Join(bin, nextClientGo), "./cmd/clientgobench"))
 }
 
 type runner struct {
@@ -70,7 +69,8 @@ func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 		defer cancel()
 		for range runtime.NumCPU() {
 			go func() {
-				for ctx.Err() == nil { // takes a core from the programs, as other programs do
+				for ctx.Err() == nil {
+					runtime.Gosched() // takes a core from the programs, as other programs do
 				}
 			}()
 		}

@@ -32,16 +32,16 @@ func sections() []section {
 		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (report, error) {
 			results, err := r.compare(ctx, c)
 			return report{table(results), func(figure string) string {
-				other := results[1]
-				figure, next := strings.CutSuffix(figure, " (0.38)")
+				name, next := strings.CutSuffix(figure, " (0.38)")
 				if next {
-					other = results[2]
+					return ratio(values(results[0], name), values(results[2], name))
 				}
-				return comparison(values(results[0], figure), values(other, figure))
+				return comparison(values(results[0], name), values(results[1], name))
 			}}, err
 		}})
 	}
 	return append(all,
+		section{"limits", "The same bytes, and less done with them", limits},
 		section{"sharing", "The same 20,000 Pods with and without ShareParts, relist alone", sharing},
 		section{"transports", "The same 20,000 Pods by each transport and encoding, relist alone", transports},
 		section{"size", "The program, not stripped", binarySize},

@@ -48,7 +48,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", and "1.20" if only the
+// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38–0.45)", and "1.20" if only the
 // first program has the figure.
 func comparison(a, b []float64) string {
 	switch {
@@ -60,7 +60,7 @@ func comparison(a, b []float64) string {
 	return number(median(a)) + " / " + number(median(b)) + ": " + ratio(a, b)
 }
 
-// ratio returns a text such as "**0.41** (0.38 to 0.45)".
+// ratio returns a text such as "**0.41** (0.38–0.45)".
 func ratio(a, b []float64) string {
 	var all []float64
 	for i := range min(len(a), len(b)) {
@@ -74,7 +74,7 @@ func ratio(a, b []float64) string {
 	if len(all) == 1 {
 		return "**" + number(all[0]) + "**"
 	}
-	return fmt.Sprintf("**%s** (%s to %s)", number(median(all)), number(slices.Min(all)), number(slices.Max(all)))
+	return fmt.Sprintf("**%s** (%s–%s)", number(median(all)), number(slices.Min(all)), number(slices.Max(all)))
 }
 
 // number returns v with three digits, or with all digits before the point if these are more.

@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 	}
 	const want = `| | relist | client-go | ratio | client-go 0.38 | ratio |
 | --- | ---: | ---: | --- | ---: | --- |
-| CPU, s | 2.00 | 4.00 | **0.50** (0.25 to 1.50) | 8.00 | **0.25** (0.12 to 0.75) |
+| CPU, s | 2.00 | 4.00 | **0.50** (0.25–1.50) | 8.00 | **0.25** (0.12–0.75) |
 | own | 7.00 |  |  |  |  |
 
 Median of 3.
@@ -35,7 +35,7 @@ Median of 3.
 }
 
 func TestComparison(t *testing.T) {
-	if got, want := comparison([]float64{1, 2, 6}, []float64{4, 4, 4}), "2.00 / 4.00: **0.50** (0.25 to 1.50)"; got != want {
+	if got, want := comparison([]float64{1, 2, 6}, []float64{4, 4, 4}), "2.00 / 4.00: **0.50** (0.25–1.50)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := comparison([]float64{1, 2, 6}, nil); got != "2.00" {
@@ -50,7 +50,7 @@ func TestRatio(t *testing.T) {
 		want string
 	}{
 		{[]float64{1}, []float64{4}, "**0.25**"},
-		{[]float64{1, 8}, []float64{4, 4}, "**1.12** (0.25 to 2.00)"},
+		{[]float64{1, 8}, []float64{4, 4}, "**1.12** (0.25–2.00)"},
 		{[]float64{1, 8}, []float64{4}, "**0.25**"},
 		{[]float64{1, 8}, []float64{0, 4}, "**2.00**"},
 		{[]float64{-1}, []float64{4}, ""},

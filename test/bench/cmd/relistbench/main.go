@@ -22,6 +22,7 @@ import (
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/bench/cases"
+	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -38,6 +39,9 @@ func main() {
 	}
 	cases.Main("relist", connect)
 }
+
+// encodings has the Encoding for each format in the cases.
+var encodings = map[objects.Format]listwatch.Encoding{objects.JSON: listwatch.JSON, objects.Protobuf: listwatch.Protobuf}
 
 // client runs its informers in a group.
 type client struct {
@@ -97,8 +101,14 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 // running is a started informer.
 type running[T object.Object] struct{ *informer.Informer[T] }
 
-func (r running[T]) Len() int        { return r.Store().Len() }
-func (r running[T]) Version() string { return r.Store().ResourceVersion() }
+func (r running[T]) Keys() []string      { return r.Store().Keys() }
+func (r running[T]) Version() string     { return r.Store().ResourceVersion() }
+func (r running[T]) Has(key string) bool { _, ok := r.Store().Get(key); return ok }
+func (r running[T]) List() int           { return len(r.Store().List()) }
+func (r running[T]) ByNode(node string) int {
+	pods, _ := r.Store().ByIndex("node", node)
+	return len(pods)
+}
 
 func start[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
 	return startWith(ctx, c, spec, handlers, listwatch.Options[T]{Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts})
@@ -106,6 +116,9 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 
 func startWith[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler, opts listwatch.Options[T]) (cases.Informer, error) {
 	opts.Namespace = spec.Namespace
+	if spec.Node != "" {
+		opts.FieldSelector = "spec.nodeName=" + spec.Node
+	}
 	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
 	if err != nil {
 		return nil, err
@@ -115,6 +128,12 @@ func startWith[T object.Object](ctx context.Context, c client, spec cases.Spec, 
 		reflectorOpts.Initial = reflector.Streaming
 	}
 	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: slog.New(slog.DiscardHandler)})
+	if spec.ByNode {
+		byNode := func(obj T) []string { return []string{any(obj).(*corev1.Pod).Spec.NodeName} }
+		if err := in.Store().AddIndexer("node", byNode); err != nil {
+			return nil, err
+		}
+	}
 	for _, handle := range handlers {
 		_, err := in.AddHandler(informer.Handler[T]{
 			OnAdd:    func(obj T, _ bool) { handle(obj, true) },

@@ -46,7 +46,7 @@ func soak(ctx context.Context, args []string) error {
 	row := func(began time.Time) {
 		count := 0
 		for _, in := range informers {
-			count += in.Len()
+			count += len(in.Keys())
 		}
 		const mb = 1e6
 		before := float64(measure.Resident()) / mb
@@ -78,7 +78,7 @@ func soak(ctx context.Context, args []string) error {
 			return err
 		}
 		row(began)
-		if _, err := cases.Post(ctx, fmt.Sprintf("%s/bench/expire?count=%d", *url, informers[0].Len()/10)); err != nil {
+		if _, err := cases.Post(ctx, fmt.Sprintf("%s/bench/expire?count=%d", *url, len(informers[0].Keys())/10)); err != nil {
 			return err
 		}
 	}
