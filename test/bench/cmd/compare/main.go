@@ -1,4 +1,4 @@
-// Command compare runs relist and client-go side by side, in turn, each in a process of
+// Command compare runs relist and two versions of client-go in turn, each in a process of
 // its own against a load server in a third, and prints the cost of each and the ratio.
 //
 //	go run ./cmd/compare                                   every case
