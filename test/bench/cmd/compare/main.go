@@ -1,5 +1,5 @@
 // Command compare runs relist and two versions of client-go in turn, each in a process of
-// its own against a load server in a third, and prints the cost of each and the ratio.
+// its own against a load server in another, and prints the cost of each and the ratio.
 //
 //	go run ./cmd/compare                                   every case
 //	go run ./cmd/compare -case=list-json -objects=2000 -runs=3
