@@ -32,11 +32,10 @@ func sections() []section {
 		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (report, error) {
 			results, err := r.compare(ctx, c)
 			return report{table(results), func(figure string) string {
-				name, next := strings.CutSuffix(figure, " (0.38)")
-				if next {
+				if name, next := strings.CutSuffix(figure, " (0.38)"); next {
 					return ratio(values(results[0], name), values(results[2], name))
 				}
-				return comparison(values(results[0], name), values(results[1], name))
+				return comparison(values(results[0], figure), values(results[1], figure))
 			}}, err
 		}})
 	}
