@@ -92,6 +92,7 @@ func TestConnectionsOfAList(t *testing.T) {
 				return nil
 			})
 			must.OK(t, err)
+			synctest.Wait() // the client has closed the connection of the last page
 			if parts := strings.Join(got, " "); parts != test.want || list.ConnGone() != test.gone {
 				t.Errorf("over a new connection: %s; the first one is gone: %t; want %s and %t", parts, list.ConnGone(), test.want, test.gone)
 			}
