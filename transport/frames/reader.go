@@ -9,8 +9,8 @@ import (
 const (
 	// minBuffer is the size of a new buffer, and of one that has shrunk: that of a quiet stream.
 	minBuffer = 4 << 10
-	// keepBuffer is the size up to which the buffer grows while reads fill it: a busy stream then
-	// brings many frames in each. A larger one is replaced before the stream waits again.
+	// keepBuffer is the size up to which the buffer grows while reads fill it: then a read from a
+	// busy stream brings many frames. A larger one is replaced before the stream waits again.
 	keepBuffer = 64 << 10
 
 	// maxEmptyReads is how often in a row a reader may return nothing, as in bufio.
@@ -211,11 +211,11 @@ func (f *Reader) fill() {
 func (f *Reader) makeRoom() {
 	unread := f.buf[f.start:f.end]
 	switch {
-	case len(f.buf) > minBuffer && f.end <= minBuffer/2, len(f.buf) > keepBuffer && len(unread) <= minBuffer/2:
-		// The last read brought little; or the large frame is over, because a frame that is still
-		// growing would have filled the buffer.
+	case !f.inFrame && len(f.buf) > minBuffer && f.end <= minBuffer/2, len(f.buf) > keepBuffer && len(unread) <= minBuffer/2:
+		// The last read brought little, and no frame is cut; or the large frame is over, because a
+		// frame that is still growing would have filled the buffer.
 		f.buf = make([]byte, minBuffer)
-	case f.end == len(f.buf) && (len(unread) == f.end || f.end < keepBuffer):
+	case f.end == len(f.buf) && (len(unread) == f.end || f.end < keepBuffer && f.end < f.grown(f.end)):
 		f.buf = make([]byte, f.grown(f.end))
 	case f.start == 0:
 		return // there is room behind the unread bytes

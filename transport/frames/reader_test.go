@@ -165,6 +165,28 @@ func TestFrameReaderGivesUpOnAReaderThatReturnsNothing(t *testing.T) {
 	}
 }
 
+// TestFrameBufferIsKept reads 30 frames of one size. After the first ones, the buffer has the size
+// that they need.
+func TestFrameBufferIsKept(t *testing.T) {
+	for _, c := range []struct{ size, read, limit int }{
+		{500, 1 << 20, 0}, {500, 1 << 20, 3_000}, {500, 1 << 20, 10_000}, {3_000, 1, 0}, {9_000, 1, 0}, {9_000, 1_448, 0}, {40_000, 1_448, 0},
+	} {
+		in := strings.NewReader(strings.Repeat(frameOf(c.size), 30))
+		var f *Reader
+		var made []*byte
+		f = newReader(reader(func(p []byte) (int, error) {
+			made = append(made, &f.buf[0])
+			return in.Read(p[:min(len(p), c.read)])
+		}), c.limit)
+		for f.err == nil {
+			_, _ = f.Next()
+		}
+		if made = slices.Compact(made); len(made) > 6 {
+			t.Errorf("frames of %d bytes, reads of %d, limit %d: %d buffers", c.size, c.read, c.limit, len(made))
+		}
+	}
+}
+
 // TestFrameBufferShrinks reads a frame of 10 MB, and many small frames at once. While the stream
 // waits after that, the buffer must be small, because it is what a quiet watch costs.
 func TestFrameBufferShrinks(t *testing.T) {
