@@ -73,10 +73,14 @@ func (f messageField) appendOne(b []byte, v any) ([]byte, error) {
 	switch f.kind {
 	case "bool":
 		x, ok := v.(bool)
-		if !ok {
+		n := int64(0)
+		switch {
+		case !ok:
 			return nil, fmt.Errorf("%T is no boolean", v)
+		case x:
+			n = 1
 		}
-		return appendVarint(b, f.number, map[bool]int64{true: 1}[x]), nil
+		return appendVarint(b, f.number, n), nil
 	case "int":
 		n, ok := v.(int64)
 		if !ok {
