@@ -37,7 +37,7 @@ func limit(ctx context.Context, e *env) error {
 		}
 		informer, first, query = steadyWatch, int(version)-e.events, "watch=1&resourceVersion=%[2]d&until=%[3]d"
 	}
-	accept, end := "application/json", first+max(e.objects, e.events)
+	accept, end := "application/json", first+cmp.Or(e.events, e.objects)
 	if e.spec.Encoding == objects.Protobuf {
 		accept = "application/vnd.kubernetes.protobuf"
 	}

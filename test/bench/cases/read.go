@@ -2,33 +2,21 @@ package cases
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/test/bench/objects"
 )
 
 // storeReads measures reads of a full store, one after the other, while the server makes 1,000
-// changes a second. It subtracts what the same changes take without reads.
+// changes a second.
 func storeReads(ctx context.Context, e *env, read func(in Informer, key, node string) bool) error {
 	e.spec.ByNode = true
 	f, err := e.fill(ctx)
-	if err != nil {
-		return err
-	}
-	var stop atomic.Bool
-	changes := func() (wall, cpu float64, err error) {
-		m := measure.Start()
-		version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=1000", e.events))
-		if err == nil {
-			err = f.awaitVersion(ctx, version)
-		}
-		stop.Store(true)
-		w, c := m.Stop(new(measure.Result))
-		return w.Seconds(), c.Seconds(), err
-	}
-	_, without, err := changes()
 	if err != nil {
 		return err
 	}
@@ -37,21 +25,28 @@ func storeReads(ctx context.Context, e *env, read func(in Informer, key, node st
 	for i := range nodes {
 		nodes[i] = objects.NodeName(i)
 	}
-	stop.Store(false)
-	count := make(chan int)
+	var stop atomic.Bool
+	done := make(chan error)
 	go func() {
-		i := 0
-		for read(f, keys[i%len(keys)], nodes[i%len(nodes)]) && !stop.Load() {
-			i++
+		runtime.LockOSThread()
+		cpu, begin := measure.ThreadCPU(), time.Now()
+		for i := 0; ; i++ {
+			switch {
+			case stop.Load():
+				e.result.Set("reads/s", float64(i)/time.Since(begin).Seconds())
+				e.result.Set("CPU per read, µs", 1e6*(measure.ThreadCPU()-cpu).Seconds()/float64(i))
+				done <- nil
+				return
+			case !read(f, keys[i%len(keys)], nodes[i%len(nodes)]):
+				done <- fmt.Errorf("read %d has found nothing", i)
+				return
+			}
 		}
-		count <- i
 	}()
-	wall, cpu, err := changes()
-	if err != nil {
-		return err
+	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=1000", e.events))
+	if err == nil {
+		err = f.awaitVersion(ctx, version)
 	}
-	reads := float64(<-count)
-	e.result.Set("reads/s", reads/wall)
-	e.result.Set("CPU per read, µs", 1e6*(cpu-without)/reads)
-	return nil
+	stop.Store(true)
+	return errors.Join(err, <-done)
 }

@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"syscall"
+	"time"
 )
+
+// ThreadCPU is the time that the calling thread has spent.
+func ThreadCPU() time.Duration { return cpuOf(syscall.RUSAGE_THREAD) }
 
 // memory reads VmHWM and VmRSS, because ru_maxrss begins with the size of the process that started
 // this one. Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html

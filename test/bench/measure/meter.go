@@ -65,9 +65,11 @@ func Settle() uint64 {
 }
 
 // ProcessCPU is the time that all threads have spent, in the program and in the kernel.
-func ProcessCPU() time.Duration {
+func ProcessCPU() time.Duration { return cpuOf(syscall.RUSAGE_SELF) }
+
+func cpuOf(who int) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	if err := syscall.Getrusage(who, &usage); err != nil {
 		panic("measure: getrusage: " + err.Error()) // unreachable: both arguments are valid
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
