@@ -72,7 +72,7 @@ var classes = [256]uint8{
 // closed the object. On an error, n is the position of the byte that caused it.
 func (s *framer) scan(b []byte) (n int, done bool, err error) {
 	i := 0
-	if s.inString {
+	if s.inString && len(b) > 0 {
 		i = s.scanString(b)
 	}
 	for ; i < len(b); i++ {
@@ -99,10 +99,10 @@ func (s *framer) scan(b []byte) (n int, done bool, err error) {
 }
 
 // scanString reads the rest of a string, and returns the position after its closing quote. If b has
-// no closing quote, scanString returns len(b) and leaves inString set.
+// no closing quote, scanString returns len(b) and leaves inString set. b is not empty.
 func (s *framer) scanString(b []byte) int {
 	i := 0
-	if s.escaped && len(b) > 0 {
+	if s.escaped {
 		i = 1
 	}
 	end, escaped, ok := wire.StringEnd(b, i)

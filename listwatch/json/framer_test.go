@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/internal/framestest"
 	"github.com/relist-go/relist/internal/must"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 func cut(r io.Reader, limit int) framestest.Result {
@@ -125,6 +126,22 @@ func TestFrames(t *testing.T) {
 }
 
 // A frame may be nested more deeply than a decoder goes.
+// TestReadyChangesNothing: a question whether a frame is there, where the bytes so far end with a
+// backslash, does not change what the next byte means.
+func TestReadyChangesNothing(t *testing.T) {
+	want := []string{`{"a":1}`, `{"b":"x\"} \\"}`, `{"c":2}`}
+	stream := strings.Join(want, "")
+	for cut := range len(stream) {
+		r := frames.NewReader(io.MultiReader(strings.NewReader(stream[:cut]), strings.NewReader(stream[cut:])), Format{}.NewFramer(), 0, nil)
+		for _, want := range want {
+			r.Ready()
+			if data, err := r.Next(); err != nil || string(data) != want {
+				t.Errorf("%q, %q: a frame is %s, %v, want %s", stream[:cut], stream[cut:], data, err, want)
+			}
+		}
+	}
+}
+
 func TestDeepFrames(t *testing.T) {
 	for _, levels := range []int{maxDepth, maxDepth + 128} {
 		deep := strings.Repeat(`{"a":[`, levels/2) + strings.Repeat(`]}`, levels/2)
