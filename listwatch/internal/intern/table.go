@@ -5,9 +5,9 @@ import (
 )
 
 const (
-	// maxString is the greatest length of a string that is looked up. It is enough for
+	// MaxString is the greatest length of a string that is looked up. It is enough for
 	// image digests and URLs; longer strings usually do not repeat.
-	maxString = 256
+	MaxString = 256
 
 	// minSets and maxSets bound the table's size. The table grows with the number of
 	// strings that have passed through it, so a resource with few objects costs next to
@@ -49,7 +49,7 @@ var seed = maphash.MakeSeed()
 
 // String returns text as a string.
 func (t *Table) String(text []byte) string {
-	if len(text) <= 1 || len(text) > maxString {
+	if len(text) <= 1 || len(text) > MaxString {
 		return string(text) // the runtime does not allocate for one byte
 	}
 	i, place := t.find(text)
@@ -58,7 +58,7 @@ func (t *Table) String(text []byte) string {
 
 // Any returns text as a string in an interface.
 func (t *Table) Any(text []byte) any {
-	if len(text) == 0 || len(text) > maxString {
+	if len(text) == 0 || len(text) > MaxString {
 		return string(text)
 	}
 	i, place := t.find(text)

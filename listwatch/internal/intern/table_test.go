@@ -63,11 +63,11 @@ func TestTableIsBounded(t *testing.T) {
 	if len(table.sets) != maxSets {
 		t.Errorf("%d sets, want %d", len(table.sets), maxSets)
 	}
-	long := make([]byte, maxString+1)
+	long := make([]byte, MaxString+1)
 	table.String(long)
 	for _, s := range table.sets {
 		for _, kept := range s.texts {
-			if len(kept) > maxString {
+			if len(kept) > MaxString {
 				t.Error("a long string was kept")
 			}
 		}

@@ -30,14 +30,15 @@ type slice struct {
 	len, cap int
 }
 
-// sliceDecoder appends the elements of a run to a slice. It sets the capacity to the length. So a
-// program that appends to the slice gets a copy, and does not write into a part that may be shared.
+// sliceDecoder appends the elements of a run to a slice. After the first run it sets the
+// capacity to the length. So a program that appends to the slice gets a copy, and does not write
+// into a part that may be shared: what is shared has one run.
 func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 	size := typ.Elem().Size()
 	return func(p *parser, in run, at unsafe.Pointer) bool {
 		to := (*slice)(at)
-		n, left := to.len, in.len
-		return in.each(func(in value) bool {
+		began, n, left := to.len, to.len, in.len
+		ok := in.each(func(in value) bool {
 			switch {
 			case n < to.len:
 			case n == 0 && left == 1:
@@ -46,11 +47,14 @@ func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 				v, more := reflect.NewAt(typ, at).Elem(), min(left, maxHint) // the message has the bytes of so many elements
 				v.Grow(more)
 				v.SetLen(n + more)
-				v.SetCap(n + more)
 			}
 			n, left = n+1, left-1
 			return elem.decode(p, in, unsafe.Add(to.first, uintptr(n-1)*size))
 		})
+		if ok && began == 0 {
+			to.cap = n
+		}
+		return ok
 	}
 }
 

@@ -3,11 +3,13 @@ package prototree
 import (
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	pbwire "google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/internal/must"
@@ -179,6 +181,36 @@ func TestShare(t *testing.T) {
 	}
 	if unsafe.StringData(a.Namespace) != unsafe.StringData(b.Namespace) {
 		t.Error("equal strings stand twice in memory")
+	}
+}
+
+// TestLongSlice: what a slice takes grows with its length, not with the square, in one run and in
+// runs of one element.
+func TestLongSlice(t *testing.T) {
+	const n = 5000
+	for _, element := range []string{"\x72\x01a", "\x72\x01a\x38\x01"} { // a finalizer, and a generation behind it
+		meta := strings.Repeat(element, n)
+		message := append(pbwire.AppendVarint([]byte{0x0a}, uint64(len(meta))), meta...)
+		decoder := New(reflect.TypeFor[metav1.PartialObjectMetadata](), false)
+		var into metav1.PartialObjectMetadata
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		must.OK(t, decoder.Decode(message, &into))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; len(into.Finalizers) != n || took > 200*n {
+			t.Errorf("%q: %d elements, and %d bytes for them", element, len(into.Finalizers), took)
+		}
+	}
+}
+
+// TestLongStringIsNotKept: a decoder remembers no long string.
+func TestLongStringIsNotKept(t *testing.T) {
+	decoder := New(reflect.TypeFor[metav1.Status](), false)
+	must.OK(t, decoder.Decode([]byte("\x1a\xac\x02"+strings.Repeat("x", 300)), new(metav1.Status)))
+	for place, text := range decoder.parser.last {
+		if text != "" {
+			t.Errorf("the decoder keeps %d bytes at place %d", len(text), place)
+		}
 	}
 }
 

@@ -8,12 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/relist-go/relist/listwatch/internal/intern"
 )
 
-// stringDecoder keeps equal strings only once in memory. The string before at the same place, which
-// is often the same, is found without a hash.
+// stringDecoder keeps equal strings only once in memory, but for long ones. The string before at
+// the same place, which is often the same, is found without a hash.
 func stringDecoder(place int) decodeOne {
 	return func(p *parser, in value, at unsafe.Pointer) bool {
+		if len(in.bytes) > intern.MaxString {
+			return decodeUnique(p, in, at)
+		}
 		if place >= len(p.last) {
 			p.last = append(p.last, make([]string, place+1-len(p.last))...)
 		}
