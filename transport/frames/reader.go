@@ -9,8 +9,8 @@ import (
 const (
 	// minBuffer is the size of a new buffer, and of one that has shrunk: that of a quiet stream.
 	minBuffer = 4 << 10
-	// keepBuffer is the size up to which the buffer grows while reads fill it: then a read from a
-	// busy stream brings many frames. A larger one is replaced before the stream waits again.
+	// keepBuffer is how far the buffer grows while reads fill it. So a read from a busy stream
+	// brings many frames. A larger one is replaced before the stream waits again.
 	keepBuffer = 64 << 10
 
 	// maxEmptyReads is how often in a row a reader may return nothing, as in bufio.

@@ -167,7 +167,7 @@ func decodeStrings(p *parser, in run, at unsafe.Pointer) bool {
 }
 
 // decodeQuantities does so for quantities, such as the requests of a container. It remembers them,
-// because there are few. Each map gets a copy, to which a method of Quantity may write.
+// because there are few. Each map gets a copy, because methods of Quantity write to it.
 func decodeQuantities(p *parser, in run, at unsafe.Pointer) bool {
 	m := mapAt[resource.Quantity](at, in.len)
 	return in.each(func(in value) bool {
@@ -188,7 +188,7 @@ func decodeQuantities(p *parser, in run, at unsafe.Pointer) bool {
 	})
 }
 
-// mapAt returns the map at a place, which it makes if there is none.
+// mapAt returns the map at a place. If there is none, it makes one.
 func mapAt[V any](at unsafe.Pointer, hint int) map[string]V {
 	to := (*map[string]V)(at)
 	if *to == nil {

@@ -137,8 +137,8 @@ func restore(ctx context.Context, d *demo) error {
 	d.since = time.Now()
 	return meet("lists", func(context.Context, *demo) error {
 		newest, version := d.server.ResourceVersion(), backup
-		// Nobody is let in before the versions have passed: a client that came earlier would be told
-		// that its version is in the future.
+		// Nobody is let in before the versions have passed: a client that came earlier would be
+		// told that its version is in the future.
 		err := errors.Join(d.server.Refuse(0), d.server.Restore(apitest.Restore{ResourceVersion: backup})) //nolint:contextcheck // as above
 		for err == nil && !object.Older(newest, version) {
 			version, err = d.changes.Touch(50)
