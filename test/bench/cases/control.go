@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // control sends commands to the load server. It has connections of its own.
@@ -40,6 +41,26 @@ func ask(ctx context.Context, method, url, accept string, body *bytes.Buffer) er
 		err = fmt.Errorf("%s %s: %s: %s", method, url, response.Status, body)
 	}
 	return err
+}
+
+// Version parses a resourceVersion of the load server.
+func Version(s string) uint64 {
+	version, _ := strconv.ParseUint(s, 10, 64) // 0 before the first list
+	return version
+}
+
+// Poll waits until f is true. Not all that is waited for has a signal.
+func Poll(ctx context.Context, what string, f func() bool) error {
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for !f() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited for %s: %w", what, ctx.Err())
+		}
+	}
+	return nil
 }
 
 // post sends a command to the load server, and returns the resourceVersion after the command.

@@ -3,7 +3,6 @@ package cases
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -91,7 +90,7 @@ func steadyCopy(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, fmt.Sprintf("the commit of version %d", version), func() bool {
+	err = Poll(ctx, fmt.Sprintf("the commit of version %d", version), func() bool {
 		at, _, _ := e.ledger.committed()
 		return at >= version
 	})
@@ -113,31 +112,11 @@ func (e *env) copied(ctx context.Context) (Copying, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := poll(ctx, "the whole copy", c.Ready); err != nil {
+	if err := Poll(ctx, "the whole copy", c.Ready); err != nil {
 		return nil, err
 	}
 	if _, rows, _ := e.ledger.committed(); rows < e.objects {
 		return nil, fmt.Errorf("%d rows were written, want %d", rows, e.objects)
 	}
 	return c, nil
-}
-
-// poll waits until f is true. Not all that is waited for has a signal.
-func poll(ctx context.Context, what string, f func() bool) error {
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	for !f() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waited for %s: %w", what, ctx.Err())
-		}
-	}
-	return nil
-}
-
-// Version parses a resourceVersion of the load server.
-func Version(s string) uint64 {
-	version, _ := strconv.ParseUint(s, 10, 64) // 0 before the first list
-	return version
 }

@@ -3,8 +3,6 @@ package cases
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/relist-go/relist/test/bench/measure"
 )
@@ -41,19 +39,7 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	return f.check(e.objects)
 }
 
-// awaitList waits until the informer has a list of this version, or later. There is no signal for
-// this, so it polls.
+// awaitList waits until the informer has a list of this version, or later.
 func (f filled) awaitList(ctx context.Context, version uint64) error {
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if at, err := strconv.ParseUint(f.Version(), 10, 64); err == nil && at >= version {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waited for a list at version %d, and have %s: %w", version, f.Version(), ctx.Err())
-		}
-	}
+	return Poll(ctx, fmt.Sprintf("a list at version %d", version), func() bool { return Version(f.Version()) >= version })
 }

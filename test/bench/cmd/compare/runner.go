@@ -1,23 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/measure"
+	"github.com/relist-go/relist/test/bench/process"
 )
 
 // programs are compared. A ratio is the first program's value divided by that of another one.
@@ -105,15 +103,16 @@ func (r *runner) amount(c cases.Case) amount {
 
 // once runs a program against a load server of its own.
 func (r *runner) once(ctx context.Context, c cases.Case, program string, a amount, w way) (result measure.Result, err error) {
-	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(a.objects), fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip))
+	server, err := process.Start(ctx, filepath.Join(r.bin, "load"),
+		"-pods="+strconv.Itoa(a.objects), fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip))
 	if err != nil {
 		return result, err
 	}
-	defer func() {
-		if stopErr := stop(); err == nil {
-			err = stopErr
-		}
-	}()
+	defer func() { err = errors.Join(err, server.End("", nil)) }()
+	url, err := server.Ready()
+	if err != nil {
+		return result, err
+	}
 	return r.start(ctx, c, program, a, "-server="+url,
 		fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-share-parts=%t", w.shareParts))
 }
@@ -149,32 +148,4 @@ func (r *runner) start(ctx context.Context, c cases.Case, program string, a amou
 		return result, fmt.Errorf("%s printed %q: %w", program, out.Bytes(), err)
 	}
 	return result, nil
-}
-
-// serve starts a load server. It ends when stop is called.
-func (r *runner) serve(ctx context.Context, args ...string) (url string, stop func() error, err error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "load"), args...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() error {
-		_ = in.Close() // the server ends when its standard input ends
-		_, _ = io.Copy(io.Discard, out)
-		return cmd.Wait()
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		_ = stop()
-		return "", nil, fmt.Errorf("the load server did not start: %w", err)
-	}
-	return strings.TrimSpace(line), stop, nil
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
 )
@@ -110,13 +111,10 @@ func read(ctx context.Context, args []string) error {
 	}
 	lags := []time.Duration{}
 	for _, r := range all {
-		// The Pods of all nodes change in turn.
-		for r.newest.Load() <= newest-objects.Nodes {
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-ctx.Done():
-				return fmt.Errorf("a reader of %s is at %d, and the last change at %d", r.node, r.newest.Load(), newest)
-			}
+		last := newest - objects.Nodes + 1 // or later: the Pods of all nodes change in turn
+		what := fmt.Sprintf("version %d at a reader of %s", last, r.node)
+		if err := cases.Poll(ctx, what, func() bool { return r.newest.Load() >= last }); err != nil {
+			return err
 		}
 		r.mu.Lock()
 		lags = append(lags, r.lags...)

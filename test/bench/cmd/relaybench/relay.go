@@ -10,11 +10,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/server/relay"
+	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/measure"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/discovery"
@@ -72,13 +72,9 @@ func serveRelay(ctx context.Context, args []string) error {
 	}))
 	front.EnableHTTP2 = true
 	front.StartTLS()
-	for r.Status().Resources[0].Objects == 0 {
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			cancel()
-			return ctx.Err()
-		}
+	if err := cases.Poll(ctx, "Pods", func() bool { return r.Status().Resources[0].Objects > 0 }); err != nil {
+		cancel()
+		return err
 	}
 	fmt.Println(front.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin)
