@@ -55,7 +55,7 @@ func lag(ctx context.Context, e *env, each bool) error {
 		if each {
 			one.spec.Node = objects.NodeName(i)
 		}
-		t := newTimed(e.events / n)
+		t := newTimed(e.events/n + 1)
 		if _, err := one.fill(ctx, t.handle); err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func lag(ctx context.Context, e *env, each bool) error {
 		return err
 	}
 	var lags []float64
-	for i, t := range all { // Pods change in turn, so the last change of each but the last is earlier
-		if err := t.awaitVersion(ctx, version-uint64(n-1-i)); err != nil {
+	for i, t := range all[:min(n, e.events)] { // Pods change in turn, so each has its last change at another version
+		if err := t.awaitVersion(ctx, version-uint64((e.events-1-i)%n)); err != nil {
 			return err
 		}
 		lags = append(lags, t.lags...)
