@@ -14,7 +14,7 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	if err != nil {
 		return err
 	}
-	steady := measure.Settle()
+	measure.Settle()
 	m := measure.Start()
 	version, err := e.post(ctx, "expire", fmt.Sprintf("count=%d", e.objects*percent/100))
 	if err != nil {
@@ -33,9 +33,6 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 		return err
 	}
 	m.Stop(e.result)
-	peak, _ := e.result.Get(measure.PeakRSS)
-	e.result.Set("RSS before, MB", float64(steady)/measure.MB)
-	e.result.Set("growth of peak RSS, %", 100*(peak*measure.MB/float64(steady)-1))
 	return f.check(e.objects)
 }
 

@@ -40,6 +40,9 @@ func main() {
 	cases.Main("relist", connect)
 }
 
+// problems is for requests that fail. An informer repeats them.
+var problems = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+
 // encodings has the Encoding for each format in the cases.
 var encodings = map[objects.Format]listwatch.Encoding{objects.JSON: listwatch.JSON, objects.Protobuf: listwatch.Protobuf}
 
@@ -127,7 +130,7 @@ func startWith[T object.Object](ctx context.Context, c client, spec cases.Spec, 
 	if spec.Initial == cases.ByWatch {
 		reflectorOpts.Initial = reflector.Streaming
 	}
-	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: slog.New(slog.DiscardHandler)})
+	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: problems})
 	if spec.ByNode {
 		byNode := func(obj T) []string { return []string{any(obj).(*corev1.Pod).Spec.NodeName} }
 		if err := in.Store().AddIndexer("node", byNode); err != nil {
