@@ -136,7 +136,7 @@ func locate(typ reflect.Type, names []string) (place []int, err error) {
 		way := strings.Join(names[:n], ".")
 		switch pointer := reflect.PointerTo(typ); {
 		case typ.Kind() != reflect.Struct:
-			return nil, fmt.Errorf("%s is %v, and no struct", way, typ)
+			return nil, fmt.Errorf("%s is %v, and no struct: name %s itself", way, typ, way)
 		case pointer.Implements(jsonType) || pointer.Implements(textType):
 			return nil, fmt.Errorf("%v decodes itself, so only the whole of it can be decoded", typ)
 		}

@@ -31,9 +31,10 @@ type Options struct {
 	Packer Packer
 
 	// Unchecked means that only the metadata and the fields are decoded when an object comes, which
-	// takes half of the CPU or less. Then an object with a member of a wrong type is in the cache
-	// as every other one, and its Get returns the error. Without Unchecked, each object is decoded
-	// once when it comes, and an object that cannot be decoded is an ObjectError, as always.
+	// takes a third less CPU in JSON, and half of it in protobuf. Then an object with a member of a
+	// wrong type is in the cache as every other one, and its Get returns the error. Without
+	// Unchecked, each object is decoded once when it comes, and an object that cannot be decoded is
+	// an ObjectError, as always.
 	Unchecked bool
 }
 
