@@ -47,7 +47,7 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 				t.failing.Store(false)
 			}
 			if c.List && c.Point.Version != "" {
-				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), withUnsure(unsure(c.Point)), span(time.Since(c.Since)))
+				r.say(t, "%s at %s%s, took %s", report.Count(listed, "object"), report.Word(c.Point.Version), withUnsure(unsure(c.Point)), report.Short(time.Since(c.Since).Seconds()))
 				listed = 0
 			}
 		},
@@ -68,7 +68,7 @@ func (r *mirrorRun) conclude(t *target) {
 		r.say(t, "the first copy is not whole; the next start continues with it")
 		return
 	}
-	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), withUnsure(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
+	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), withUnsure(unsure(s.Committed.Point)), report.Count(int(s.Changes), "row"))
 }
 
 // awaitCurrent waits until every copy is what the server had when the command was started.
@@ -160,9 +160,9 @@ func bar(n int, total int64) string {
 // copied says how much of a list has come. There may be more than the server has estimated.
 func copied(n int, total int64) string {
 	if total < int64(n) {
-		return count(n, "object") + " copied"
+		return report.Count(n, "object") + " copied"
 	}
-	return fmt.Sprintf("%d of %s copied", n, count(int(total), "object"))
+	return fmt.Sprintf("%d of %s copied", n, report.Count(int(total), "object"))
 }
 
 // unsure is the number of keys whose rows may be wrong.
@@ -172,23 +172,5 @@ func withUnsure(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " with " + count(n, "unsure key")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// span is a time with three digits that matter.
-func span(d time.Duration) string {
-	switch {
-	case d >= time.Minute:
-		return d.Round(time.Second).String()
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(100 * time.Microsecond).String()
+	return " with " + report.Count(n, "unsure key")
 }

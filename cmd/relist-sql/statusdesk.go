@@ -142,7 +142,7 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 			c.Reason += ": " + c.LastError
 		}
 	case limit > 0 && stale > limit:
-		c.Reason = fmt.Sprintf("the rows are %s old, more than %s", span(stale), limit)
+		c.Reason = fmt.Sprintf("the rows are %s old, more than %s", report.Short(stale.Seconds()), limit)
 		if !s.FailingSince.IsZero() {
 			c.Reason += ": " + c.CopyError
 		} else if c.LastError != "" && !s.Reflector.FailingSince.IsZero() {

@@ -108,11 +108,11 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 	}
 	switch {
 	case s.History && s.Off:
-		add("history", "%s_history, off: the states that it has as present may have ended; %s, %d by a list", s.Table, count(int(s.Gaps), "gap"), s.Lists)
+		add("history", "%s_history, off: the states that it has as present may have ended; %s, %d by a list", s.Table, report.Count(int(s.Gaps), "gap"), s.Lists)
 	case s.History:
-		add("history", "%s_history, %s, %d by a list", s.Table, count(int(s.Gaps), "gap"), s.Lists)
+		add("history", "%s_history, %s, %d by a list", s.Table, report.Count(int(s.Gaps), "gap"), s.Lists)
 	}
-	add("opened", "%s", count(int(s.State.Epoch), "time"))
+	add("opened", "%s", report.Count(int(s.State.Epoch), "time"))
 	return rows
 }
 
@@ -122,7 +122,7 @@ const clocksDiffer = time.Minute
 // ago says when something was written.
 func ago(now, at time.Time) string {
 	if ahead := at.Sub(now); ahead > clocksDiffer {
-		return span(ahead) + " from now (a clock is wrong)"
+		return report.Short(ahead.Seconds()) + " from now (a clock is wrong)"
 	}
-	return span(max(0, now.Sub(at))) + " ago"
+	return report.Short(max(0, now.Sub(at).Seconds())) + " ago"
 }

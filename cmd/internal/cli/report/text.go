@@ -18,12 +18,12 @@ func (d Delta) Text() string {
 
 // Text implements [Line].
 func (s Synced) Text() string {
-	return fmt.Sprintf("%s at %s", count(s.Objects, "object"), Word(s.ResourceVersion))
+	return fmt.Sprintf("%s at %s", Count(s.Objects, "object"), Word(s.ResourceVersion))
 }
 
 // Text implements [Line].
 func (l List) Text() string {
-	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), Word(l.ResourceVersion), Short(l.Seconds))
+	return fmt.Sprintf("%s in %s at %s, took %s", Count(l.Items, "object"), Count(l.Pages, "page"), Word(l.ResourceVersion), Short(l.Seconds))
 }
 
 // Text implements [Line].
@@ -36,7 +36,7 @@ func (b Bookmark) Text() string { return "at " + Word(b.ResourceVersion) }
 
 // Text implements [Line].
 func (w WatchEnd) Text() string {
-	return withMessage(fmt.Sprintf("%s after %s and %s", w.Reason, Short(w.Seconds), count(w.Events, "event")), w.Message)
+	return withMessage(fmt.Sprintf("%s after %s and %s", w.Reason, Short(w.Seconds), Count(w.Events, "event")), w.Message)
 }
 
 // Text implements [Line].
@@ -98,7 +98,8 @@ func FormatRows(rows []Row) string {
 	return b.String()
 }
 
-func count(n int, noun string) string {
+// Count is a number with its noun: "1 page", "2 pages".
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
