@@ -2,10 +2,11 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 
-	"github.com/relist-go/relist/cmd/internal/cli"
 	"github.com/relist-go/relist/cmd/internal/cli/report"
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/visible"
@@ -57,8 +58,14 @@ func (t *tableRows) row(cells []database.Cell) error {
 }
 
 func (t *tableRows) end() error {
-	for _, line := range cli.TableLines(t.rows) {
-		_, _ = t.out.WriteString(line + "\n") // Flush returns the error
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
+	for _, row := range t.rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t")) // a Builder takes everything
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(table.String()) {
+		_, _ = t.out.WriteString(strings.TrimRight(line, " \n") + "\n") // Flush returns the error
 	}
 	return t.out.Flush()
 }
