@@ -91,9 +91,6 @@ func (l *list[T]) Part(objects []T, metas []object.Meta) error {
 	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.dead != nil {
-		return w.dead
-	}
 	if err := w.identifyList(); err != nil {
 		return err
 	}
@@ -131,8 +128,8 @@ func (l *list[T]) isWritten(item object.Meta) bool {
 // identifyList asks once for each list, when the list begins to arrive, whether the server is still
 // of the same cluster.
 func (w *writer[T]) identifyList() error {
-	if w.list.identified {
-		return nil
+	if w.dead != nil || w.list.identified {
+		return w.dead
 	}
 	if err := w.identify(); err != nil {
 		return w.die(err)
@@ -191,9 +188,6 @@ func (l *list[T]) End(resourceVersion string, keep []string, keepAll bool) error
 	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.dead != nil {
-		return w.dead
-	}
 	if err := w.identifyList(); err != nil {
 		return err
 	}
