@@ -150,7 +150,7 @@ lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incomplete
 quarantine: rules entries soonest beyondLimit changes versions repair noRefetchUntil
 entry: meta why err refetchErr minVersion since next step answersUnused
 refetches: open notBefore
-refetch: key at asked heard eventSince otherServer
+refetch: key at heard eventSince otherServer
 unverified: resume questions suspicion at failures behind
 question: known at
 repair: rules at step last unnamed
@@ -158,7 +158,7 @@ verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
-watching: version repeats asked heard deadline timeout afterLongList open opened progress bookmark idleLimit
+watching: version repeats asked heard deadline timeout afterLongList open progress bookmark idleLimit
 repetition: left begun
 `
 	var got strings.Builder

@@ -44,7 +44,6 @@ func (w *world) forget() {
 	case *watching:
 		p.asked, p.heard, p.idleLimit = now, now, armed
 		rearm(&p.deadline)
-		happened(&p.opened)
 		happened(&p.bookmark)
 	}
 	rearm(&m.lists.initialEventsUntil)
@@ -70,7 +69,7 @@ func (w *world) forget() {
 		}
 	}
 	if m.refetches.open != nil {
-		m.refetches.open.asked, m.refetches.open.heard = now, now
+		m.refetches.open.heard = now
 	}
 	m.quarantine.repair.step, m.quarantine.repair.last = 0, time.Time{}
 	rearm(&m.quarantine.repair.at)

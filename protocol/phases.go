@@ -56,7 +56,6 @@ type watching struct {
 	timeout       time.Duration // what the server was asked for; 0 for the server's own
 	afterLongList bool          // it is the first after a list that took a while
 	open          bool          // the server has answered
-	opened        time.Time     // when it did
 	progress      bool          // it has delivered something
 	bookmark      time.Time     // when a bookmark came last; zero before the first
 	idleLimit     time.Duration // how long it may be idle before its first bookmark

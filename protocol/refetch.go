@@ -15,7 +15,6 @@ import (
 type refetch struct {
 	key         string
 	at          string // the version of a question of the history check, see history.go; "" asks for the most recent state
-	asked       time.Time
 	heard       time.Time
 	eventSince  bool // an event of the key has come since
 	otherServer bool // since then, another server may have taken the place of the one that was asked
@@ -73,7 +72,7 @@ func (m *Machine) checkOrRefetch(now time.Time) {
 }
 
 func (m *Machine) send(now time.Time, a *refetch) {
-	a.asked, a.heard = now, now
+	a.heard = now
 	m.refetches.open = a
 	m.backoff.take(m.rules, toList, now)
 	m.emit(Refetch{a.key, a.at})

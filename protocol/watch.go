@@ -38,7 +38,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 func (m *Machine) streamComplete(now time.Time, p *streaming) {
 	w := &watching{
 		version: m.resume, asked: p.asked, heard: now, timeout: p.timeout, deadline: p.deadline,
-		open: true, opened: p.asked, progress: true, bookmark: now,
+		open: true, progress: true, bookmark: now,
 	}
 	m.phase = w
 	m.watchAccepted(now)
@@ -66,7 +66,7 @@ func deadline(now time.Time, timeout time.Duration) time.Time {
 func (m *Machine) opened(now time.Time, reconnected bool) {
 	switch p := m.phase.(type) {
 	case *watching:
-		p.open, p.opened, p.heard = true, now, now
+		p.open, p.heard = true, now
 		m.watchAccepted(now)
 		if reconnected {
 			m.history.suspectList(m.resume)

@@ -196,7 +196,6 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 		in = protocol.Listed{Sum: d.listed(m.list.ResourceVersion, m.list.Pages, now.Sub(d.main.started))}
 		d.main = nil
 	case protocol.Opened:
-		d.main.open = true
 		d.listGone = nil
 		d.trace.WatchOpen()
 	case protocol.Ended:

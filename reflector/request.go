@@ -29,7 +29,6 @@ type request[T any] struct {
 	started time.Time
 	key     string // of a refetch; the driver owns this field and those below
 	watch   bool   // a watch, not a list
-	open    bool   // the watch has been answered
 	events  int    // received, without bookmarks
 }
 
