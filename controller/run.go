@@ -212,10 +212,7 @@ func remove(registrations []*informer.Registration) {
 
 // keepRunning runs the informer of a source. If it runs already, keepRunning waits for its end.
 func (s Source) keepRunning(ctx context.Context, observer *informer.Registration) error {
-	err := s.run(ctx)
-	if err == nil { // somebody has called Stop
-		err = informer.ErrStopped
-	}
+	err := cmp.Or(s.run(ctx), informer.ErrStopped) // nil: somebody has called Stop
 	if errors.Is(err, informer.ErrStarted) {
 		select {
 		case <-observer.Done():

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -93,10 +94,7 @@ func (l *traceLog) log(level slog.Level, message string, attrs ...slog.Attr) {
 func (l *traceLog) debugs() bool { return l.current().Enabled(context.Background(), slog.LevelDebug) }
 
 func (l *traceLog) current() *slog.Logger {
-	if l.logger == nil {
-		return slog.Default()
-	}
-	return l.logger
+	return cmp.Or(l.logger, slog.Default())
 }
 
 func (l *traceLog) runStart(e RunStart) {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,10 +253,7 @@ func (x *exchange) renew(ctx context.Context, source authorizer, a *attempt) (cr
 
 // orEnded returns why the exchange has ended, or else err.
 func (x *exchange) orEnded(err error) error {
-	if ended := x.ended(); ended != nil {
-		return ended
-	}
-	return err
+	return cmp.Or(x.ended(), err)
 }
 
 // abandon ends the exchange, and returns its error.

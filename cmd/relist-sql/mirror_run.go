@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,11 +75,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	opts := report.Terminal(cmd.OutOrStdout(), report.Text, report.ColorAuto)
 	r.out, r.live = report.NewPrinter(cmd.OutOrStdout(), opts), opts.Live
 	desk.serve(r)
-	err = r.lead(ctx)
-	if closeErr := r.out.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return cmp.Or(r.lead(ctx), r.out.Close())
 }
 
 // open asks the server about each resource, and opens the database. The server comes first, so that

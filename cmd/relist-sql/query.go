@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,7 @@ func (f *readFlags) check(text string) (err error) {
 func (f *readFlags) read(ctx context.Context, do func(database.Reader) error) error {
 	r, err := database.Read(ctx, f.place)
 	if err == nil {
-		err = do(r)
-		if closeErr := r.Close(); err == nil {
-			err = closeErr
-		}
+		err = cmp.Or(do(r), r.Close())
 	}
 	if ctx.Err() == nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,10 +152,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	} else {
 		err = connect.Explain(err, cfg.Server, cli.StartTimeout)
 	}
-	if closeErr := out.close(); err == nil {
-		return closeErr
-	}
-	return err
+	return cmp.Or(err, out.close())
 }
 
 // runAll runs the mirrors, and what shows them on a terminal, until ctx ends. If one of the mirrors
@@ -174,11 +172,7 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 	mirrors.Wait()
 	hide()
 	beside.Wait()
-	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if i < 0 {
-		return nil
-	}
-	return errs[i]
+	return cmp.Or(errs...)
 }
 
 func (f *mirrorFlags) rules(source *listwatch.Client[*listwatch.Raw]) (reflector.Options, error) {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,10 +115,7 @@ func (db *DB) checkLog() error {
 	}
 	r, err := openReader(db.path)
 	if err == nil {
-		err = r.Check(context.Background())
-		if closeErr := r.Close(); err == nil {
-			err = closeErr
-		}
+		err = cmp.Or(r.Check(context.Background()), r.Close())
 	}
 	switch driver.ErrCode(err).ToPrimary() {
 	default:

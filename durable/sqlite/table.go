@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -210,10 +211,7 @@ func script(conn *driver.Conn, statements ...string) error {
 			return err
 		}
 		_, err = stmt.Step()
-		if e := stmt.Finalize(); err == nil {
-			err = e
-		}
-		if err != nil {
+		if err := cmp.Or(err, stmt.Finalize()); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@
 package memserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -386,10 +387,7 @@ func (s *Server[T]) emit(typ object.EventType, obj T, bad error) {
 	event := source.Event[T]{Type: typ, Meta: metaOf(obj)}
 	version, _ := s.number(event.Meta.ResourceVersion) // the server gave it
 	sent, err := s.sent(obj)
-	if err == nil {
-		err = bad
-	}
-	if err == nil {
+	if err = cmp.Or(err, bad); err == nil {
 		event.Object = sent
 	} else {
 		event.Err = &source.ObjectError{Meta: event.Meta, Err: err}

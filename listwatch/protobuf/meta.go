@@ -1,6 +1,8 @@
 package protobuf
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/format"
@@ -82,10 +84,7 @@ func eachMetadata(object []byte, visit func(protowire.Field) error) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return inside
+	return cmp.Or(err, inside)
 }
 
 // isInitialEventsEnd reports whether an annotation is the one on the bookmark that ends

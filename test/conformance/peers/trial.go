@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,7 @@ type result struct {
 
 // String is what a cell of the page has.
 func (r result) String() string {
-	if r.Stale != "" {
-		return r.Stale
-	}
-	return fmt.Sprintf("%.1f s", r.Seconds)
+	return cmp.Or(r.Stale, fmt.Sprintf("%.1f s", r.Seconds))
 }
 
 // What becomes of a client that does not follow again.

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -232,9 +233,7 @@ func (r *sqliteReader) Streams(ctx context.Context) (streams []Stream, err error
 		}
 		streams = append(streams, one)
 	})
-	if err == nil {
-		err = bad
-	}
+	err = cmp.Or(err, bad)
 	for i := range streams {
 		if err != nil {
 			return nil, err
