@@ -3,6 +3,7 @@ package apitest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -54,12 +55,9 @@ func (s selection) inShard(o watchcache.Object) bool {
 		value = o.GetNamespace()
 	}
 	hash := "0x" + sharding.HashField(value)
-	for _, part := range s.shard {
-		if !sharding.HexLess(hash, part.Start) && sharding.HexLess(hash, part.End) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.shard, func(part sharding.ShardRangeRequirement) bool {
+		return !sharding.HexLess(hash, part.Start) && sharding.HexLess(hash, part.End)
+	})
 }
 
 // shardInfo is what a list of whole objects says of its shard.

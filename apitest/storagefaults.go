@@ -3,6 +3,8 @@ package apitest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -185,9 +187,5 @@ func (s *Server) accept() error {
 func (s *Server) allListeners() []*Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*Listener, 0, len(s.listeners))
-	for l := range s.listeners { // the order does not matter: all are treated in the same way
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Keys(s.listeners)) // the order does not matter: all are treated in the same way
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,12 +131,7 @@ func (s *shard) has(meta object.Meta) bool {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(value)) // it never fails
 	sum := h.Sum64()
-	for _, r := range s.ranges {
-		if r.first <= sum && sum <= r.last {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ranges, func(r hashRange) bool { return r.first <= sum && sum <= r.last })
 }
 
 // check returns an error if an object that the server has sent is not in the shard.

@@ -3,10 +3,12 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 )
 
@@ -168,9 +170,7 @@ func (s *conns) closeUnused() {
 	s.mu.Lock()
 	var unused []*trackedConn
 	if s.closing && s.active == 0 {
-		for c := range s.open { // in any order: they have nothing to do with each other
-			unused = append(unused, c)
-		}
+		unused = slices.Collect(maps.Keys(s.open)) // in any order: they have nothing to do with each other
 	}
 	s.mu.Unlock()
 	for _, c := range unused {

@@ -344,12 +344,9 @@ func (r *composer) saw(line string, at time.Time) error {
 
 // done reports whether all items of the live conversation have been sent.
 func (r *composer) done() bool {
-	for _, x := range r.open {
-		if len(x.items) > 0 && x.items[len(x.items)-1].what == said(hungUp) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.open, func(x *replay) bool {
+		return len(x.items) > 0 && x.items[len(x.items)-1].what == said(hungUp)
+	})
 }
 
 // newest returns the request that gets the next line of the server.

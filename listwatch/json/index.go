@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -94,14 +95,7 @@ func (x *index) shrink() {
 }
 
 // empty reports whether there is only white space in b.
-func empty(b []byte) bool {
-	for _, c := range b {
-		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
-			return false
-		}
-	}
-	return true
-}
+func empty(b []byte) bool { return len(bytes.TrimLeft(b, " \t\r\n")) == 0 }
 
 func syntaxError(at int, reason string) error {
 	return &jsontext.SyntacticError{ByteOffset: int64(at), Err: errors.New(reason)}

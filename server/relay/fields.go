@@ -105,10 +105,5 @@ func (s *selectable) read(dec *jsontext.Decoder, path string, into *fieldValues)
 
 // judges reports whether the relay can tell which objects a field selector selects.
 func (s *selectable) judges(selector fields.Selector) bool {
-	for _, req := range selector.Requirements() {
-		if s.find(req.Field) < 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(selector.Requirements(), func(req fields.Requirement) bool { return s.find(req.Field) < 0 })
 }

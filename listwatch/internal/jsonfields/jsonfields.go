@@ -84,12 +84,9 @@ func appendFields(fields []Field, typ reflect.Type, outer []int, within ...refle
 // isName reports whether encoding/json accepts a name from a tag. It ignores a name with
 // other characters.
 func isName(name string) bool {
-	for _, c := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(name, func(c rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
 }
 
 // dominant returns the fields that are decoded. If several have the same name, the
