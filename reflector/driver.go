@@ -311,7 +311,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 		d.main.watch = true
 		d.initial = nil
 		if eff.Initial {
-			d.initial = newInitialEvents[T]()
+			d.initial = &initialEvents[T]{places: map[string]int{}}
 		}
 	case protocol.Cancel:
 		d.disconnect(now, eff.Reason, eff.Err)

@@ -127,10 +127,6 @@ type initialEvents[T any] struct {
 	events []source.Event[T]
 }
 
-func newInitialEvents[T any]() *initialEvents[T] {
-	return &initialEvents[T]{places: map[string]int{}}
-}
-
 // add takes an event. If an earlier event had the same key, the new event takes its place.
 func (c *initialEvents[T]) add(e source.Event[T]) {
 	place, ok := c.places[e.Meta.Key]

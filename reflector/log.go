@@ -91,8 +91,6 @@ func (l *traceLog) log(level slog.Level, message string, attrs ...slog.Attr) {
 	logger.LogAttrs(context.Background(), level, message, append(slices.Clip(l.scope), attrs...)...)
 }
 
-func (l *traceLog) debugs() bool { return l.current().Enabled(context.Background(), slog.LevelDebug) }
-
 func (l *traceLog) current() *slog.Logger {
 	return cmp.Or(l.logger, slog.Default())
 }
@@ -134,7 +132,7 @@ func (l *traceLog) watchStart(e WatchStart) {
 }
 
 func (l *traceLog) event(e Event) {
-	if l.debugs() {
+	if l.current().Enabled(context.Background(), slog.LevelDebug) {
 		l.log(slog.LevelDebug, "relist: event", slog.String("type", e.Type.String()), quoted("key", e.Key),
 			quoted("resourceVersion", e.ResourceVersion))
 	}

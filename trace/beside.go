@@ -89,9 +89,6 @@ func (p *pair) hear(s stimulus) {
 	}
 }
 
-// held returns what the server has, in the words in which a client says what it holds.
-func (p *pair) held() []string { return inWords(p.objects) }
-
 // inWords returns the objects of a map from keys to versions as lines, sorted.
 func inWords(versions map[string]string) (lines []string) {
 	for key, version := range versions {

@@ -167,7 +167,7 @@ func (r *recorder) played(client Client, pair *pair, watches bool) {
 		moment.Queue = queue.Queued()
 	}
 	if pair != nil {
-		moment.Unasked, moment.Server, moment.Open, moment.Watches = pair.unasked, pair.held(), pair.open, watches
+		moment.Unasked, moment.Server, moment.Open, moment.Watches = pair.unasked, inWords(pair.objects), pair.open, watches
 	}
 	r.moments = append(r.moments, moment)
 }

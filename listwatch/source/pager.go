@@ -141,7 +141,10 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 		if err != nil {
 			return nil, err
 		}
-		list.count(page)
+		if list.Pages == 0 || list.ResourceVersion == "" {
+			list.ResourceVersion = page.ResourceVersion
+		}
+		list.Pages++
 		if page.Continue == "" {
 			return list, nil
 		}
@@ -151,14 +154,6 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 		next.Continue = page.Continue
 		next.ResourceVersion, next.ResourceVersionMatch = "", ""
 	}
-}
-
-// count adds a page without its objects.
-func (l *List[T]) count(page *Page[T]) {
-	if l.Pages == 0 || l.ResourceVersion == "" {
-		l.ResourceVersion = page.ResourceVersion
-	}
-	l.Pages++
 }
 
 func (l *List[T]) add(p Part[T]) {

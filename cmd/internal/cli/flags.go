@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/relist-go/relist/internal/near"
 )
@@ -84,13 +83,4 @@ func flagError(flags *pflag.FlagSet, err error) error {
 		}
 	}
 	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, invalid.GetValue(), want)
-}
-
-// CheckNamespace refuses a text that cannot be the name of a namespace, because the name
-// becomes part of a path.
-func CheckNamespace(name string) error {
-	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
-		return Usage("-n %s: want the name of one namespace: lower-case letters, digits and dashes, 63 at most", name)
-	}
-	return nil
 }

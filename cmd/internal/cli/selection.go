@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/relist-go/relist/cmd/internal/cli/connect"
 	"github.com/relist-go/relist/transport"
@@ -80,7 +81,10 @@ func (s *Selection) Check() error {
 	if _, err := fields.ParseSelector(s.Fields); err != nil {
 		return Usage("--field-selector %s: %w; want a selector such as spec.nodeName=n1", s.Fields, err)
 	}
-	return CheckNamespace(s.Namespace)
+	if s.Namespace != "" && len(validation.IsDNS1123Label(s.Namespace)) > 0 { // it becomes part of a path
+		return Usage("-n %s: want the name of one namespace: lower-case letters, digits and dashes, 63 at most", s.Namespace)
+	}
+	return nil
 }
 
 // Client returns how to reach the server, and a client for it, which the caller closes. The
