@@ -32,6 +32,14 @@ type change[T any] struct {
 	prev, next *change[T] // in pending
 }
 
+// add records that there is an object, after there was none.
+func (c *change[T]) add(obj T, initial bool) {
+	c.there, c.obj, c.initial = true, obj, initial
+}
+
+// update records a later state of the object that is there.
+func (c *change[T]) update(obj T) { c.obj = obj }
+
 // remove records that the object is no longer there.
 func (c *change[T]) remove(final T, inferred bool) {
 	if c.told && !c.gone {
@@ -41,6 +49,9 @@ func (c *change[T]) remove(final T, inferred bool) {
 	var none T
 	c.there, c.obj, c.initial = false, none, false
 }
+
+// empty reports whether nothing is left to tell.
+func (c *change[T]) empty() bool { return !c.there && !c.gone }
 
 // pending are the changes that wait for a handler: at most one for a key, in the order in which
 // their keys came. The changes form a linked list, because a change that cancels out is removed
@@ -67,7 +78,7 @@ func (p *pending[T]) add(key string, obj T, initial bool) {
 		}
 		c = p.enter(&change[T]{key: key}, next)
 	}
-	c.there, c.obj, c.initial = true, obj, initial
+	c.add(obj, initial)
 }
 
 func (p *pending[T]) update(key string, old, obj T) {
@@ -75,7 +86,7 @@ func (p *pending[T]) update(key string, old, obj T) {
 	if c == nil {
 		c = p.enter(&change[T]{key: key, told: true, old: old, there: true}, nil)
 	}
-	c.obj = obj
+	c.update(obj)
 }
 
 func (p *pending[T]) remove(key string, old, final T, inferred bool) {
@@ -84,7 +95,7 @@ func (p *pending[T]) remove(key string, old, final T, inferred bool) {
 		c = p.enter(&change[T]{key: key, told: true, old: old}, nil)
 	}
 	c.remove(final, inferred)
-	if !c.there && !c.gone { // nothing is left to tell
+	if c.empty() {
 		p.leave(c)
 	}
 }

@@ -27,19 +27,22 @@ func (v *view[T]) byIndex(name, value string) ([]T, error) {
 	return under.objects.values(), nil
 }
 
-// in returns the objects of a namespace, in key order; all objects if namespace is empty. The keys
-// of a namespace stand together, because each begins with the namespace and a slash, and the
-// character after the slash is a zero.
+// in returns the objects of a namespace, in key order; all objects if namespace is empty.
 func (v *view[T]) in(namespace string) []T {
 	if namespace == "" {
 		return v.items.values()
 	}
 	var out []T
-	v.items.between(namespace+"/", namespace+"0", func(_ string, obj T) bool {
+	for _, obj := range v.namespaced(namespace) {
 		out = append(out, obj)
-		return true
-	})
+	}
 	return out
+}
+
+// namespaced is an iterator over the objects of a namespace. Their keys stand together, because
+// each begins with the namespace and a slash, and the character after the slash is a zero.
+func (v *view[T]) namespaced(namespace string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) { v.items.between(namespace+"/", namespace+"0", yield) }
 }
 
 // indexKeys returns the keys of the objects that the named index has under value, sorted.

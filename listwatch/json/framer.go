@@ -88,7 +88,7 @@ func (s *framer) scan(b []byte) (n int, done bool, err error) {
 			s.push(c == '[')
 		case classClose:
 			if square := s.pop(c == ']'); square != (c == ']') {
-				return i, false, fmt.Errorf("%q closes what %q opened", c, map[bool]byte{true: '[', false: '{'}[square])
+				return i, false, fmt.Errorf("%q closes what %q opened", c, opener(square))
 			}
 			if s.depth == 0 {
 				return i + 1, true, nil
@@ -133,4 +133,11 @@ func (s *framer) pop(guess bool) (square bool) {
 		return guess
 	}
 	return s.squares[word]&(1<<(s.depth%64)) != 0
+}
+
+func opener(square bool) byte {
+	if square {
+		return '['
+	}
+	return '{'
 }
