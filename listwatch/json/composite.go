@@ -143,6 +143,7 @@ func sliceDecoder(typ reflect.Type, element *plan) decoder {
 			case ',':
 				i = p.space(i + 1)
 			case ']':
+				v.SetCap(count + 1) // an append then copies the slice, which may be shared
 				return i + 1
 			default:
 				return elsewhere

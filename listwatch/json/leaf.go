@@ -108,7 +108,7 @@ func bytesDecoder(typ reflect.Type) decoder {
 		if err != nil {
 			return elsewhere
 		}
-		*(*[]byte)(at) = made[:n]
+		*(*[]byte)(at) = made[:n:n]
 		return end + 1
 	}
 }

@@ -2,6 +2,7 @@ package json
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
 )
@@ -180,7 +181,7 @@ func (p *parser) array(i int, n node) ([]any, int, error) {
 		case ',':
 			i = p.space(i + 1)
 		case ']':
-			return list, i + 1, nil
+			return slices.Clip(list), i + 1, nil
 		default:
 			return nil, i, p.unexpected(i, "',' or ']'")
 		}

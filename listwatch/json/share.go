@@ -2,7 +2,6 @@ package json
 
 import (
 	"reflect"
-	"slices"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,9 +44,6 @@ func shared(typ reflect.Type, decode decoder) decoder {
 		end := decode(p, i, at)
 		p.depth--
 		if end >= 0 && !p.known.caching && p.known.parts.Met(text) {
-			if v.Kind() == reflect.Slice {
-				v.SetCap(v.Len()) // an append then copies the slice
-			}
 			p.known.parts.Keep(text, reflect.ValueOf(v.Interface()))
 		}
 		p.known.caching = p.known.caching || before
@@ -100,7 +96,6 @@ func managedDecoder(decode decoder) decoder {
 		end := decode(p, i, at)
 		p.known.managed = false
 		if end >= 0 {
-			*into = slices.Clip(*into) // an append then copies the slice
 			p.known.entries.Put(text, *into)
 		}
 		return end

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,5 +155,30 @@ func TestStructsSlices(t *testing.T) {
 	must.OK(t, newStructDecoder(reflect.TypeOf(got), true).Decode([]byte(`{"Items":[{},{},{}]}`), &got))
 	if len(got.Items) != 3 || cap(got.Items) != 3 {
 		t.Errorf("%d elements in %d places", len(got.Items), cap(got.Items))
+	}
+}
+
+// TestSharedHasNoRoom: who appends to a slice in a shared part does not write behind it.
+func TestSharedHasNoRoom(t *testing.T) {
+	type object struct {
+		Spec *struct {
+			Data   []byte  // base64 has padding
+			Groups []int64 // too short to be looked for; the allocator makes room for a sixth
+			Values any     // longer than what room is made for at first
+		}
+	}
+	text := []byte(`{"Spec":{"Data":"YQ==","Groups":[1,2,3,4,5],"Values":[` + strings.Repeat("1,", maxHint) + `1]}}`)
+	decoder := newStructDecoder(reflect.TypeFor[object](), true)
+	var all [4]object
+	for i := range all {
+		must.OK(t, decoder.Decode(text, &all[i]))
+	}
+	if all[2].Spec != all[3].Spec {
+		t.Fatal("it is not shared")
+	}
+	spec := all[3].Spec
+	values := spec.Values.([]any)
+	if cap(spec.Data) != 1 || cap(spec.Groups) != 5 || cap(values) != maxHint+1 {
+		t.Errorf("places for %d, %d and %d elements", cap(spec.Data), cap(spec.Groups), cap(values))
 	}
 }

@@ -10,8 +10,9 @@ const (
 	// maxBytes is how many bytes of text one of the two generations may have.
 	maxBytes = 1 << 20
 
-	// doors is the number of hashes that are remembered of texts that came once.
-	doors = 1024
+	// doors is the number of places where hashes are remembered of texts that came once. Each place
+	// has two, so that two texts that come in turn do not displace each other.
+	doors = 512
 )
 
 // Cache keeps the value that was decoded from a text, and returns it if the same text
@@ -24,7 +25,7 @@ const (
 type Cache[V any] struct {
 	young, old map[string]V
 	bytes      int // of the texts in young
-	met        []uint32
+	met        [][2]uint32
 }
 
 // Get returns the value that was kept for text.
@@ -58,14 +59,14 @@ func (c *Cache[V]) Met(text []byte) bool {
 		return false
 	}
 	if c.met == nil {
-		c.met = make([]uint32, doors)
+		c.met = make([][2]uint32, doors)
 	}
 	h := maphash.Bytes(seed, text)
 	door, mark := &c.met[h%doors], uint32(h>>32)
-	if *door == mark {
+	if door[0] == mark || door[1] == mark {
 		return true
 	}
-	*door = mark
+	door[0], door[1] = mark, door[0]
 	return false
 }
 

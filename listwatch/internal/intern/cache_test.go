@@ -2,6 +2,7 @@ package intern
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"testing"
@@ -76,5 +77,25 @@ func TestPool(t *testing.T) {
 	group.Wait()
 	if v := pool.Get(); *v == 0 {
 		t.Error("the value that was put back is not the one that is handed out")
+	}
+}
+
+// TestCacheOfTexts that come in turn, and whose hashes have one place.
+func TestCacheOfTexts(t *testing.T) {
+	place := func(text []byte) uint64 { return maphash.Bytes(seed, text) % doors }
+	a := []byte("a")
+	b := a
+	for i := 0; string(a) == string(b) || place(a) != place(b); i++ {
+		b = []byte(fmt.Sprint(i))
+	}
+	var cache Cache[int]
+	for range 2 {
+		cache.Put(a, 1)
+		cache.Put(b, 2)
+	}
+	_, hasA := cache.Get(a)
+	_, hasB := cache.Get(b)
+	if !hasA || !hasB {
+		t.Errorf("kept: %t, %t", hasA, hasB)
 	}
 }

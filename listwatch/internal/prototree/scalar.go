@@ -67,7 +67,8 @@ func decodeFloat64(_ *parser, in value, at unsafe.Pointer) bool {
 // again.
 func methodDecoder(typ reflect.Type) decodeOne {
 	unmarshal := unmarshalerOf(typ)
-	if !mayCache(typ) {
+	// Generated code leaves room behind a slice, where an append would write into a shared part.
+	if !mayCache(typ) && !isGenerated(typ) {
 		return func(_ *parser, in value, at unsafe.Pointer) bool { return unmarshal(at, in.bytes) == nil }
 	}
 	return func(p *parser, in value, at unsafe.Pointer) bool {

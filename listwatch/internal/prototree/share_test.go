@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/relist-go/relist/internal/must"
 )
@@ -133,6 +134,11 @@ func TestSharedHasNoRoom(t *testing.T) {
 		if causes := status.Details.Causes; cap(causes) != len(causes) {
 			t.Fatalf("message %d has %d causes in a place for %d", i, len(causes), cap(causes))
 		}
+	}
+	raw := &metav1.List{Items: []runtime.RawExtension{{Raw: make([]byte, 50)}}}
+	lists := decoded[metav1.List](t, true, raw, raw, raw, raw)
+	if &lists[2].Items[0].Raw[0] == &lists[3].Items[0].Raw[0] {
+		t.Error("what generated code decodes, with room behind it, is shared")
 	}
 	list := &metav1.APIResourceList{APIResources: []metav1.APIResource{
 		{Name: "pods", SingularName: "pod", Kind: "Pod", Group: "the group", Verbs: metav1.Verbs{"get", "list", "watch"}},

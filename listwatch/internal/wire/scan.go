@@ -12,7 +12,7 @@ type Scanner struct {
 // Scan returns how many bytes it read, and whether the last of them closed the value.
 func (s *Scanner) Scan(b []byte) (n int, done bool) {
 	i := 0
-	if s.inString {
+	if s.inString && len(b) > 0 {
 		i = s.scanString(b, 0)
 	}
 	for ; i < len(b); i++ {
