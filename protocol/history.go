@@ -164,7 +164,7 @@ func (h *history) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 		return true
 	case Closed, ConnectionLost:
 		return p.timeout == 0 || p.alive(now) < p.timeout-margin
-	case Throttled, Expired, TooLarge, Denied, Failed, Malformed, NotFound, // the same server has answered
+	case Throttled, Expired, TooLarge, Denied, Failed, Malformed, NotFound, // the same server has answered; a restore during the delay that follows is not noticed
 		EmptyWatches, Unversioned, SinkFailed, RelistRequested, Incomplete, RolledBack, Repair, reasonsEnd: // no request ends for these
 	}
 	return false

@@ -60,7 +60,8 @@ func cut(_ context.Context, d *demo) error {
 }
 
 // spoil writes a number where text has to be. The client asks for this object alone, and gets the
-// same, while the others arrive. Once it is mended, the client has it, too.
+// same, while the others arrive: five deletions, and five updates. Once it is mended, the client
+// has it, too.
 func spoil(ctx context.Context, d *demo) error {
 	const namespace, name = "team-0", "limits"
 	err := meet("loop watches", meet("200 to one object", meet("problem: object", func(context.Context, *demo) error {
@@ -70,9 +71,9 @@ func spoil(ctx context.Context, d *demo) error {
 		return err
 	})))(ctx, d)
 	if err == nil {
-		err = d.touch(ctx, 5)
+		_, err = d.changes.Remove(5)
 	}
-	if err != nil {
+	if err = errors.Join(err, d.touch(ctx, 5)); err != nil {
 		return err
 	}
 	d.since = time.Now()
