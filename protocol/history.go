@@ -164,7 +164,8 @@ func (h *history) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 		return true
 	case Closed, ConnectionLost:
 		return p.timeout == 0 || p.alive(now) < p.timeout-margin
-	case Throttled, Expired, TooLarge, Denied, Failed, Malformed, NotFound, // the same server has answered; a restore during the delay that follows is not noticed
+	// The same server has answered. A restore in the delay that follows is not noticed.
+	case Throttled, Expired, TooLarge, Denied, Failed, Malformed, NotFound,
 		EmptyWatches, Unversioned, SinkFailed, RelistRequested, Incomplete, RolledBack, Repair, reasonsEnd: // no request ends for these
 	}
 	return false
