@@ -80,8 +80,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestCacheOfTexts that come in turn, and whose hashes have one place.
-func TestCacheOfTexts(t *testing.T) {
+// TestCacheKeepsTextsInTurn: two texts are kept though their hashes have the same place.
+func TestCacheKeepsTextsInTurn(t *testing.T) {
 	place := func(text []byte) uint64 { return maphash.Bytes(seed, text) % doors }
 	a := []byte("a")
 	b := a

@@ -188,7 +188,7 @@ func decodeQuantities(p *parser, in run, at unsafe.Pointer) bool {
 	})
 }
 
-// mapAt returns the map at a place. If there is none, it makes one.
+// mapAt returns the map at a place, and makes it if it is nil.
 func mapAt[V any](at unsafe.Pointer, hint int) map[string]V {
 	to := (*map[string]V)(at)
 	if *to == nil {

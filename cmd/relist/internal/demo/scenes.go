@@ -73,7 +73,10 @@ func spoil(ctx context.Context, d *demo) error {
 	if err == nil {
 		_, err = d.changes.Remove(5)
 	}
-	if err = errors.Join(err, d.touch(ctx, 5)); err != nil {
+	if err == nil {
+		err = d.touch(ctx, 5)
+	}
+	if err != nil {
 		return err
 	}
 	d.since = time.Now()
